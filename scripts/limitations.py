@@ -31,10 +31,12 @@ any step, integer-array and boolean-mask indexing for reading and writing, `if`,
 ranges, arrays, `enumerate`, `zip`, `reversed` and constant sequences, `while`, `break`, `continue`, `return` anywhere,
 nested functions, closures, lambdas, defaults and keywords, recursion with a depth known beforehand, module constants,
 `nonlocal`, `match`, and names bound in expressions (`:=`). Loops and branches may set items of lists (`k[0] = f(u)`),
-and a name may be `None` or 0 before a loop that makes it an array. Iterators under a name (`zip`, `map`, generator
-expressions) give their items once, and look at their data when they are asked. Generators (`yield`) are looped over, or
-put in a list; beside something else (`zip(steps(u), v)`) only where they are given nothing but numbers. Long loops
-append to lists, which may be in objects and dicts, and to `collections.deque`; `with` takes classes of the user's.
+and a name may be `None` or 0 before a loop that makes it an array, or `None`, or not bound, on ways that data choose
+(`best = None`, `found = i; break`): used where it is not there, it is Python's error in that run. Iterators under a
+name (`zip`, `map`, generator expressions) give their items once, or one by one (`next`), and look at their data when
+they are asked. Generators (`yield`) are looped over, or put in a list, or stand beside arrays, lists and ranges in
+`zip`; two of them only where they are given nothing but numbers. Loops append to lists, which may be in objects and
+dicts, and to `collections.deque`; `with` takes classes of the user's.
 Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them; what clocks show may be
 printed, and reach no result.
 Dicts with text or integer keys, namedtuples, dataclasses and `SimpleNamespace`, as arguments, values and results: their
@@ -58,11 +60,12 @@ may share none, neither with another argument nor with an array from outside.
 
 Refused: updates of views that NumPy makes read-only, arrays of classes of their own (matrices, masked arrays), `try`
 but for what classes decide (below), `yield`, `async`, classes made inside, `global` assignments, comprehensions over
-run-time data, sets but of constants, lists that grow
-by numbers of items only known at run time (loops may append to them, in every iteration or when a condition on the
-loop's variable holds, as `t % 10 == 0` or `t > 100`; an array that changes in place is to be appended as a copy),
+run-time data, sets but of constants, lists that `while` loops make longer (`for` loops may append to them, in every
+iteration or when a condition holds; an array that changes in place is to be appended as a copy), anything but `len`,
+items, loops, `sum`, `max`, `min` and `np.array` of a list whose length data have decided,
 lists that branches, or loops that are not written out, change at a place known only at run time or make longer in other
-ways, iterators used up in a loop or branch that they were not made in, attributes of objects from outside set, arrays
+ways, iterators used up in a loop or branch that they were not made in, and what is left of one that has been used in
+part, attributes of objects from outside set, arrays
 whose length depends on data as results, rebinding one of several arrays
 under a run-time condition and then updating it in place (begin with copies: `a = a.copy()`; arrays
 that exchange their names in a loop, `a, b = b, a`, are taken, also where data end it, and where nothing else shows

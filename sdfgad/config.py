@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ContextDecorator, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from warnings import warn
 
 from sdfgad.cores import usable_cores
 from sdfgad.errors import UsageError
@@ -142,14 +143,44 @@ _context: ContextVar[Mapping[str, Any]] = ContextVar("sdfgad_config", default=Ma
 
 
 def config(**values: Any) -> AbstractContextManager[Settings]:
-    """Settings for a block: ``with sdfgad.config(memory_limit="4GB", num_threads=2): ...``; None leaves one alone."""
-    return _applied(_read_all(_given(values), "sdfgad.config()"))
+    """Settings for a block: ``with sdfgad.config(memory_limit="4GB", num_threads=2): ...``; None leaves one alone.
+
+    Without ``with`` nothing is set, and a warning says so. For a whole process there are the environment variables.
+    """
+    return _SettingsBlock(_read_all(_given(values), "sdfgad.config()"), tuple(_given(values)))
 
 
-@contextmanager
-def _applied(values: Mapping[str, Any]) -> Iterator[Settings]:
-    with _put(values):
-        yield settings()
+class _SettingsBlock(ContextDecorator, AbstractContextManager[Settings]):
+    """What `config` gives: settings for a ``with`` block, or for each call of a function that it decorates."""
+
+    def __init__(self, values: Mapping[str, Any], names: tuple[str, ...]) -> None:
+        self._values, self._names, self._is_used = values, names, False
+        self._blocks: list[AbstractContextManager[None]] = []
+
+    def __enter__(self) -> Settings:
+        self._is_used = True
+        block = _put(self._values)
+        block.__enter__()
+        self._blocks.append(block)
+        return settings()
+
+    def __exit__(self, *error: Any) -> None:
+        self._blocks.pop().__exit__(*error)
+
+    def __call__(self, function: Any) -> Any:
+        self._is_used = True
+        return super().__call__(function)
+
+    def _recreate_cm(self) -> _SettingsBlock:
+        """One for each call of a function that is decorated: calls may come from several threads."""
+        return _SettingsBlock(self._values, self._names)
+
+    def __del__(self) -> None:
+        # Written as a statement, it is deleted at once: the line above this one on the stack is the user's.
+        if self._names and not self._is_used:
+            warn(f"sdfgad.config({', '.join(f'{name}=...' for name in self._names)}) sets nothing by itself: write "
+                 f"`with sdfgad.config(...):`, or set {', '.join(f'SDFGAD_{name.upper()}' for name in self._names)} in "
+                 "the environment for all of a process", stacklevel=2)
 
 
 @contextmanager

@@ -55,6 +55,20 @@ def test_contexts_nest_and_end_with_errors() -> None:
     assert settings() == Settings()
 
 
+def test_without_with_nothing_is_set() -> None:
+    with pytest.warns(UserWarning, match=r"sets nothing by itself.*SDFGAD_NUM_THREADS") as caught:
+        sdfgad.config(num_threads=3)
+    assert caught[0].filename == __file__ and settings() == Settings()
+
+
+def test_decorates_functions() -> None:
+    @sdfgad.config(num_threads=3)
+    def asked(again: bool) -> int | None:
+        return asked(False) if again else settings().num_threads
+
+    assert (asked(True), settings().num_threads) == (3, None)
+
+
 def test_other_threads_do_not_see_the_block() -> None:
     seen = []
     with sdfgad.config(device="gpu"):

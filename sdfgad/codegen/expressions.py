@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, Writer, access, access_anywhere, ctype, index_text, literal, local
 from sdfgad.errors import InvariantError
+from sdfgad.ir.algebra import as_real
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local, certain, operands, walk
 from sdfgad.ir.special import SPECIAL
 from sdfgad.ir.walk import expr_reads
@@ -27,6 +28,10 @@ _FUNCTIONS: Mapping[str, str] = MappingProxyType({
     **{f: f"sg::{f}" for f in SPECIAL},
     "arcsin": "std::asin", "arccos": "std::acos", "arctan": "std::atan", "arcsinh": "std::asinh",
     "arccosh": "std::acosh", "arctanh": "std::atanh", "arctan2": "std::atan2"})
+_OF_COMPLEX = frozenset(("exp", "log", "sqrt"))
+"""Functions of complex numbers that loops of vectors have."""
+_SCALING = frozenset(("mul", "div"))
+"""Functions of two complex numbers that C++ has for one real number, too."""
 _ROUNDINGS = frozenset(("floor", "ceil", "trunc", "rint"))
 LARGEST_EXPANDED_POWER = 32
 LARGEST_HALF_POWER = 9
@@ -107,7 +112,9 @@ class Values:
                 self._load_ahead(node.args[1:], sure)
         for node in topological(roots, lambda n: () if self.name(n) else self._certain(n)):
             if isinstance(node, (Load, Call)) and self.uses[node] > 1 and not self.name(node) and not _trivial(node):
-                self.bind(node)
+                made = _in_reals(node)
+                if made is node or isinstance(made, Call) and not _trivial(made) and not self.name(made):
+                    self.bind(made)
 
     def _certain(self, node: Expr) -> tuple[Expr, ...]:
         """The operands that are evaluated whenever the node is."""
@@ -139,7 +146,9 @@ class Values:
             return access(self.frame, node.array, node.index)
         if isinstance(node, Local):
             return local(node.name)
-        return self._select(node) if node.fn == "select" else call_text(node, [self.text(a) for a in node.args])
+        if node.fn == "select":
+            return self._select(node)
+        return call_text(node, [self.text(a) for a in _scaling(node)])
 
     def _select(self, node: Call) -> str:
         self._load_ahead(node.args[1:])
@@ -173,6 +182,21 @@ class Values:
                     name = self.writer.fresh()
                     self.writer.line(f"const {ctype(node.dtype)} {name} = {text};")
                     self.scopes[-1][node] = name
+
+
+def _scaling(node: Call) -> tuple[Expr, ...]:
+    """The operands of a function, one of two complex ones in real numbers where it was made of them: such a product
+    takes half the work, a quotient far less. With infinite values it gives infinities where NumPy's gives NaN."""
+    if node.dtype.kind != "c" or node.fn not in _SCALING:
+        return node.args
+    first, second = node.args
+    return (first, _in_reals(second)) if _in_reals(second) is not second else (_in_reals(first), second)
+
+
+def _in_reals(node: Expr) -> Expr:
+    """What a complex expression is in real numbers, if it was made of them."""
+    found = as_real(node) if node.dtype.kind == "c" else None
+    return node if found is None else found
 
 
 def _traps(node: Expr) -> bool:
@@ -216,7 +240,9 @@ def call_text(node: Call, args: list[str]) -> str:
         text = f"({args[0]} {_INFIX[fn]} {args[1]})"
     elif fn in _FUNCTIONS:
         name = _FUNCTIONS[fn]
-        text = f"{name.replace('std::', 'sg::of_complex::') if operand.kind == 'c' else name}({', '.join(args)})"
+        if operand.kind == "c":
+            name = name.replace("std::", "sg::" if fn in _OF_COMPLEX else "sg::of_complex::")
+        text = f"{name}({', '.join(args)})"
     else:
         raise InvariantError(f"no C++ text for the scalar function {fn!r}")
     # C++ computes small integers as int; NumPy keeps their width.

@@ -308,7 +308,10 @@ def _contiguous(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
         before, a = [copy(space, a)], space
     if not by_rows(frame, x):
         space = forms.workspace(frame, x.shape, x.dtype)
-        after, x = [copy(x, space)], space
+        ranges, at = points(x.shape)
+        op = "+" if stmt.attrs.get("accumulate") else None
+        after = [Map(ranges, (Store(x.array, x.at(at), Load(space.array, space.at(at), x.dtype), op),))]
+        stmt, x = replace(stmt, attrs={k: v for k, v in stmt.attrs.items() if k != "accumulate"}), space
     return [*before, replace(stmt, outs=(x,), ins=(a,)), *after]
 
 

@@ -17,6 +17,7 @@ from sdfgad.frontend.elementwise import (
     apply,
     as_array,
     describe,
+    int_value,
     integers,
     lift,
     same_size,
@@ -42,6 +43,7 @@ from sdfgad.frontend.values import (
     Masked,
     MaskPlaces,
     Maybe,
+    NoneOr,
     Picked,
     Reading,
     Record,
@@ -163,7 +165,7 @@ _NAMES: Mapping[np.ufunc, str] = MappingProxyType({
 def _has_run_time(value: Value) -> bool:
     """Whether a comparison cannot be made now, by Python's own operators."""
     own = not isinstance(value, type) and isinstance(type(value).__eq__, FunctionType)
-    return own or isinstance(value, (ArrayValue, IntValue, ListValue, Grown, Record, Entries)) or (
+    return own or isinstance(value, (ArrayValue, IntValue, ListValue, Grown, Record, Entries, NoneOr)) or (
         isinstance(value, (tuple, list)) and any(_has_run_time(v) for v in value))
 
 
@@ -179,8 +181,8 @@ def _tuples_equal(ctx: Context, left: tuple, right: tuple, equal: bool) -> Value
 
 def membership(ctx: Context, value: Value, items: Collection[Value]) -> Value:
     """`value in items`: decided now, or at run time by comparisons of integers with each other."""
-    if any(isinstance(p, RunText) for v in (value, *items) for p in contained(v)):
-        raise ctx.refuse("a membership test of text made from values only known at run time", code="SG102")
+    if (odd := next((p for v in (value, *items) for p in contained(v) if isinstance(p, (RunText, NoneOr))), None)):
+        raise ctx.refuse(f"a membership test of {describe(odd)}", code="SG102")
     data = [n for v in (value, *items) for n in _run_time_numbers(v)]
     if not data:
         return value in items
@@ -248,11 +250,15 @@ def known_truth(ctx: Context, value: Value) -> bool | None:
             e = value.at(())
             return bool(e.value) if isinstance(e, Const) else None
         return None
+    if isinstance(value, NoneOr):
+        return None
     if isinstance(value, Masked):
         raise ctx.refuse("the truth of data selected by a mask", "use .any() or .all()", "SG105")
     if isinstance(value, ListValue):
         return bool(value.items)
     if isinstance(value, Grown):
+        if value.counter is not None:
+            return known_truth(ctx, int_value(value.length))
         return ctx.builder.scope.nonnegative(value.now.length - 1) or finished(ctx, value) > 0
     form = value.form if isinstance(value, Record) else type(value)
     if isinstance(getattr(form, "__bool__", getattr(form, "__len__", None)), FunctionType):
@@ -262,7 +268,10 @@ def known_truth(ctx: Context, value: Value) -> bool | None:
 
 def truth_value(ctx: Context, value: Value) -> ArrayValue:
     """A run-time value as a boolean scalar."""
-    operand = as_array(ctx, value)
+    if isinstance(value, NoneOr):
+        decided = known_truth(ctx, value.value)
+        return as_array(ctx, both(ctx, value.there, value.value if decided is None else decided))
+    operand = as_array(ctx, int_value(value.length) if isinstance(value, Grown) else value)
     if any(n.const != 1 for n in operand.shape):
         raise ctx.refuse(f"the truth of {describe(value)}", "use .any() or .all(), or np.where for each element",
                          "SG107")
@@ -299,8 +308,7 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
         again = value if isinstance(value, Rows) else held[0]
         return Iterated([lambda: again], len(ctx.builder.regions), held)
     if isinstance(value, Endless):
-        raise ctx.refuse("an iterator without an end that has a name", "write it where it is used: zip(count(), ...)",
-                         "SG102")
+        return Iterated([lambda: value], len(ctx.builder.regions), value.held)
     if isinstance(value, tuple):
         return like(value, [kept(ctx, v, label) for v in value])
     if isinstance(value, ListValue):
@@ -309,6 +317,8 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
     if isinstance(value, Record):
         value.items.update({k: kept(ctx, v, label) for k, v in value.items.items()})
         return value
+    if isinstance(value, NoneOr):
+        return type(value)(kept(ctx, value.there, label), kept(ctx, value.value, label), value.told)
     if isinstance(value, Masked) and is_stored(value):
         return value
     if isinstance(value, Masked):
@@ -340,7 +350,7 @@ def _zero(m: Masked) -> Value:
 
 def items_of(ctx: Context, value: Value) -> list[Value]:
     """The items of something whose length is known now."""
-    value = taken(ctx, value)
+    value = taken(ctx, value, True)
     if isinstance(value, Yielding):
         if not only_numbers(value):
             raise ctx.refuse("a generator that is asked for its items while something else goes on",

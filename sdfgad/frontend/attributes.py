@@ -1,7 +1,9 @@
 """Attributes of values, methods of lists, and NumPy's subscripted helpers."""
 from __future__ import annotations
 
+import functools
 import inspect
+import operator
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, MappingProxyType, ModuleType
@@ -11,12 +13,14 @@ import numpy as np
 
 from sdfgad.frontend import records, sparse
 from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.bodies.mapping import item
 from sdfgad.frontend.classes import of_parent
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
 from sdfgad.frontend.factors import is_sparse_factors, solve
 from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.in_place import ask_for_arrays
+from sdfgad.frontend.known import GETTERS
 from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.masking import as_masked
 from sdfgad.frontend.messages import of_status
@@ -112,6 +116,25 @@ def _of_outside(ctx: Context, owner: Any, name: str) -> Value:
     if _runs_here(type(owner), name):
         return records.of_class(ctx, owner, type(owner), name)
     return found_outside(ctx, owner, name, getattr(owner, name))
+
+
+def is_getter(value: Value) -> bool:
+    """Whether a value is what `operator.itemgetter` and its kin make."""
+    return isinstance(value, GETTERS)
+
+
+def got(ctx: Context, getter: Value, owner: Value) -> Value:
+    """`operator.itemgetter(1)(owner)`, and what attributes and methods give."""
+    form, given = getter.__reduce__()
+    if isinstance(getter, operator.methodcaller):
+        known = form if isinstance(form, functools.partial) else functools.partial(form)
+        name, *rest = [*list(known.args), *list(given)]
+        return ctx.invoke(ctx, attribute(ctx, owner, name), rest, known.keywords)
+    if form is operator.itemgetter:
+        found = tuple(ctx.invoke(ctx, item, [owner, k], {}) for k in given)
+    else:
+        found = tuple(functools.reduce(lambda v, name: attribute(ctx, v, name), n.split("."), owner) for n in given)
+    return found if len(found) > 1 else found[0]
 
 
 def has_attribute(ctx: Context, owner: Value, name: str) -> bool:
@@ -253,7 +276,7 @@ def in_order(ctx: Context, items: list[Value], key: Value = None, reverse: Value
 def list_method(ctx: Context, method: Method, arguments: list[Value], keywords: Mapping[str, Value]) -> Value:
     """Lists are changed while translating."""
     owner: ListValue = method.owner
-    arguments = [taken(ctx, a) for a in arguments]
+    arguments = [taken(ctx, a, True) for a in arguments]
     if method.name == "copy":
         return ListValue(list(owner.items), len(ctx.builder.regions), owner.kind)
     check_list(ctx, owner)

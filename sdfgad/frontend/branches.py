@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.builder import StatementNeeded
+from sdfgad.frontend.comparisons import facts_of
 from sdfgad.frontend.context import BREAK, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import describe, same_size, select
 from sdfgad.frontend.fields import SHARED, Fields, ListChanged, Rebound, Unlike, check_found
@@ -21,6 +21,7 @@ from sdfgad.frontend.merge import (
     private,
     same,
 )
+from sdfgad.frontend.none_or import NOWHERE, asked, blank_of, filled, untold
 from sdfgad.frontend.sharing import SharedPlaces
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mutable_parts, rebuilt
 from sdfgad.frontend.values import (
@@ -29,14 +30,15 @@ from sdfgad.frontend.values import (
     Lazy,
     ListValue,
     Maybe,
+    NoneOr,
     Reading,
     Record,
+    Unbound,
     Value,
     contained,
     is_number,
 )
-from sdfgad.ir.expr import Call, Expr, Index, index_elems, loads
-from sdfgad.ir.index import Ix
+from sdfgad.ir.expr import Expr, index_elems, loads
 from sdfgad.ir.program import If, Stmt
 
 
@@ -116,7 +118,7 @@ def _stored(ctx: Context, condition: Expr, chosen: Callable[[], Value], other: C
         with builder.region():
             builder.scope.facts.extend(facts_of(condition, positive))
             values.append(kept(ctx, way()))
-    trees = form_of(values[0]) == form_of(values[1]) and is_tree(values[0])
+    trees = form_of(values[0]) == form_of(values[1]) and is_tree(values[0]) or blank_of(*values) is not None
     kind = None if trees else _joined(ctx, *values)
     builder.rollback(snapshot)
     if kind is None:
@@ -171,36 +173,6 @@ def _joined(ctx: Context, first: Value, second: Value) -> Kind:
     return kind
 
 
-def facts_of(condition: Expr, positive: bool) -> list[Ix]:
-    """Integer inequalities `fact >= 0` that follow from a condition being true (or false)."""
-    if isinstance(condition, Call) and condition.fn == "not":
-        return facts_of(condition.args[0], not positive)
-    if isinstance(condition, Call) and condition.fn == "select" and positive:
-        a, b, _ = condition.args
-        return [*facts_of(a, True), *facts_of(b, True)]
-    if not isinstance(condition, Call) or condition.fn not in _FACTS:
-        return []
-    parts = [_index_of(a) for a in condition.args]
-    if None in parts:
-        return []
-    left, right = parts
-    return _FACTS[condition.fn](left, right) if positive else _FACTS[_OPPOSITE[condition.fn]](left, right)  # type: ignore[arg-type]
-
-
-def _index_of(e: Expr) -> Ix | None:
-    if isinstance(e, Index):
-        return e.ix
-    return Ix((((), int(e.value)),)) if hasattr(e, "value") and isinstance(e.value, int) and e.value else (
-        Ix(()) if getattr(e, "value", None) == 0 else None)
-
-
-_FACTS: Mapping[str, Callable[[Ix, Ix], list[Ix]]] = MappingProxyType({
-    "lt": lambda a, b: [b - a - 1], "le": lambda a, b: [b - a], "gt": lambda a, b: [a - b - 1],
-    "ge": lambda a, b: [a - b], "eq": lambda a, b: [a - b, b - a], "ne": lambda a, b: []})
-_OPPOSITE: Mapping[str, str] = MappingProxyType({
-    "lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"})
-
-
 def run_if(ctx: Context, test: ArrayValue, then: Callable[[], None], orelse: Callable[[], None],
            live: frozenset[str]) -> None:
     """An `If` on a run-time condition; names in `live` that differ afterwards are merged."""
@@ -217,12 +189,14 @@ def run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orelse
     key = ("trees", ctx.builder.source, ctx.here, len(ctx.frames))
     unlike: frozenset[str] = frozenset()
     while True:
-        fields = Fields(ctx, ctx.hints.get(key, frozenset()) - unlike, ctx.hints.get(("lists", *key)))
+        blanks = ctx.hints.get(("blanks", *key), {})
+        fields = Fields(ctx, ctx.hints.get(key, frozenset()) - unlike, ctx.hints.get(("lists", *key)), blanks)
         try:
             return _run_branches(ctx, condition, then, orelse, live, fields, unlike)
         except Rebound as found:
             unlike |= fields.asked & {found.name}
             ctx.hints[key] = fields.asked | {found.name}
+            ctx.hints["blanks", *key] = blanks | ({} if found.blank is None else {found.name: found.blank})
         except Unlike as found:
             unlike |= {found.name}
         except ListChanged as found:
@@ -268,7 +242,7 @@ def _run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orels
         if fields.reordered(outcomes[0].names, outcomes[1].names):
             raise ctx.refuse("a dictionary that has its items in another order on each way",
                              "give it all of them before the branch", "SG107")
-        _merge(ctx, outcomes, live | fields.names, unlike)
+        _merge(ctx, outcomes, live | fields.names, fields, unlike)
         fields.put_back()
     ctx.builder.shared = outcomes[0].shared.joined(outcomes[1].shared)
     ctx.builder.emit(If(condition, tuple(outcomes[0].block), tuple(outcomes[1].block), source))
@@ -283,7 +257,8 @@ class BranchOutcome:
     shared: SharedPlaces
 
 
-def _merge(ctx: Context, outcomes: list[BranchOutcome], live: frozenset[str], unlike: frozenset[str]) -> None:
+def _merge(ctx: Context, outcomes: list[BranchOutcome], live: frozenset[str], fields: Fields,
+           unlike: frozenset[str]) -> None:
     before = dict(ctx.frame.names)
     merged: dict[str, Value] = {}
     pending: list[tuple[str, Value, Value]] = []
@@ -293,23 +268,47 @@ def _merge(ctx: Context, outcomes: list[BranchOutcome], live: frozenset[str], un
         if name == RESULT:
             first, second = (v.value if isinstance(v, Maybe) else v for v in (first, second))
         if first is second or (first is not _ABSENT and second is not _ABSENT and same(first, second)):
-            merged[name] = first
+            merged[name] = first if not isinstance(first, NoneOr) else untold(first, before.get(name))
         elif first is _ABSENT or second is _ABSENT or isinstance(first, Maybe) or isinstance(second, Maybe):
             merged[name] = _half(first, second, outcomes)
+            ways = tuple(_unbound(v, o.names) for v, o in zip((first, second), outcomes, strict=True))
+            if name in live and name.isidentifier() and not merged[name].when and blank_of(*ways) is not None:
+                pending.append((name, *ways))
         elif name.startswith("%") or name in live:
-            old = before.get(name)
-            if name not in unlike and is_tree(old) and mutable_parts(first) and mutable_parts(second):
-                raise Rebound(name)
-            pending.append((name, first, second))
+            if name not in unlike:
+                _check_rebound(name, before.get(name), first, second, fields)
+            if any(v is None or isinstance(v, NoneOr) for v in (first, second)) and any(
+                    map(fields.emptied, (first, second))):
+                merged[name] = Maybe(None)  # what its items are at this point, it does not show itself
+            else:
+                pending.append((name, asked(first), asked(second)))
         else:
             merged[name] = Maybe(None)
     for outcome in outcomes:
         for name, value in merged.items():
-            if isinstance(value, Maybe) and not value.when:
+            if isinstance(value, Maybe) and not value.when and not any(name == n for n, _, _ in pending):
                 outcome.names.pop(name, None)
     for name, first, second in pending:
         merged[name] = _phi(ctx, name, first, second, outcomes, before)
     ctx.frame.names = {n: merged[n] for n in order}  # dicts have their items in the order of the names
+
+
+def _check_rebound(name: str, old: Value, first: Value, second: Value, fields: Fields) -> None:
+    """Whether the leaves of what a name stands for have to be names."""
+    if not (is_tree(old) and mutable_parts(first) and mutable_parts(second)):
+        return
+    if not isinstance(old, NoneOr):
+        raise Rebound(name)
+    made = [v for v in (first, second) if not isinstance(v, NoneOr) and not fields.emptied(v)]
+    if made:
+        raise Rebound(name, blank_of(made[0], None))
+
+
+def _unbound(value: Value, names: Mapping[str, Value]) -> Value:
+    """A name that is not bound on every way, as one of which a flag says whether it is, if one does."""
+    if value is _ABSENT or not isinstance(value, Maybe):
+        return NOWHERE if value is _ABSENT else value
+    return Unbound(names[value.when], value.value) if value.when in names else value
 
 
 def _half(first: Value, second: Value, outcomes: list[BranchOutcome]) -> Maybe:
@@ -332,6 +331,8 @@ def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[Br
          before: dict[str, Value]) -> Value:
     if isinstance(first, Reading) or isinstance(second, Reading):
         return Reading()
+    if (blank := blank_of(first, second)) is not None:
+        first, second = filled(blank, first), filled(blank, second)
     form = form_of(first)
     if form is not None and form == form_of(second):
         parts = [a if same(a, b) else _phi(ctx, f"{name}_{k}", a, b, outcomes, before) for k, ((_, a), (_, b)) in
@@ -383,4 +384,4 @@ def _reusable(ctx: Context, name: str, kind: Kind, outcomes: list[BranchOutcome]
     return None if linked else container
 
 
-__all__ = ("choose", "run_if", "run_branches", "facts_of")
+__all__ = ("choose", "run_if", "run_branches")

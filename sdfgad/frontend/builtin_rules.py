@@ -1,6 +1,7 @@
 """Python's own functions of sequences and objects."""
 from __future__ import annotations
 
+import ast
 import copy
 import dataclasses
 import itertools
@@ -14,15 +15,18 @@ import numpy as np
 
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.attributes import attribute, has_attribute, in_order, sample_of
+from sdfgad.frontend.bodies.mapping import beside
 from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.duplicates import deep, shallow
 from sdfgad.frontend.elementwise import int_ix, int_value
-from sdfgad.frontend.generators import Yielding, listed, suspended
+from sdfgad.frontend.generators import Yielding, listed, only_numbers, suspended
+from sdfgad.frontend.liveness import own_walk
 from sdfgad.frontend.records import default_dict, dict_, ordered_dict, replace, set_attribute
 from sdfgad.frontend.run_texts import text_of
 from sdfgad.frontend.settled import Endless, taken
 from sdfgad.frontend.sizes import as_integer
+from sdfgad.frontend.source import code_of
 from sdfgad.frontend.structures import deque_of
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -67,6 +71,8 @@ def enumerate_(ctx: Context, iterable: Value, start: Value = 0) -> Value:
 
 
 def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
+    if not strict and (made := _beside(ctx, iterables)) is not None:
+        return made
     ended = [i for i in iterables if not isinstance(i, Endless)]
     if not ended and iterables:
         raise ctx.refuse("zip of iterators without an end", "put a range beside them", "SG102")
@@ -87,6 +93,31 @@ def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
         count = ctx.builder.scope.least(count, other.count)  # type: ignore[union-attr]
     held = tuple(v for r in rows for v in r.held)  # type: ignore[union-attr]
     return Rows(count, lambda k: tuple(r.item(k) for r in rows), held=held)  # type: ignore[union-attr]
+
+
+def _beside(ctx: Context, iterables: Sequence[Value]) -> Value:
+    """One generator and what is beside it as one generator; None where that is something else."""
+    places = [k for k, i in enumerate(iterables) if isinstance(i, Yielding)]
+    if len(places) != 1 or only_numbers(iterables[places[0]]) and not any(
+            isinstance(n, ast.While) for s in iterables[places[0]].code.body for n in own_walk(s)):
+        return None
+    before, behind = iterables[:places[0]], iterables[places[0] + 1:]
+    lengths = [[n for i in part if (n := _length(i)) is not None] for part in (before, behind)]
+    if len(lengths[0]) < len(before) or len(lengths[1]) < len(behind):
+        return None
+    names = {"before": before, "generator": suspended(ctx, iterables[places[0]]), "behind": behind,
+             "most_before": min(lengths[0], default=_MOST), "most_behind": min(lengths[1], default=_MOST)}
+    return suspended(ctx, Yielding(code_of(beside, ctx.text), names, None, own=True))
+
+
+_MOST = 2 ** 62
+
+
+def _length(value: Value) -> int | None:
+    if isinstance(value, ArrayValue) and value.shape:
+        return value.shape[0].const
+    return len(items) if isinstance(items := value.items if isinstance(value, ListValue) else value, (
+        range, tuple, list)) else None
 
 
 def _as_long(ctx: Context, iterables: Sequence[Value], rows: Sequence[Rows]) -> list[Rows]:

@@ -13,7 +13,7 @@ import numpy as np
 from sdfgad.frontend import factors, interpolants, polyfills, special, vectorized
 from sdfgad.frontend.advice import on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
-from sdfgad.frontend.attributes import list_method, of_text
+from sdfgad.frontend.attributes import got, is_getter, list_method, of_text
 from sdfgad.frontend.batches import BatchedFunction, begun
 from sdfgad.frontend.bodies.mapping import each_of_batch
 from sdfgad.frontend.classes import instance
@@ -30,6 +30,7 @@ from sdfgad.frontend.masking import as_masked
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
+from sdfgad.frontend.raising import definite_arguments
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
 from sdfgad.frontend.routines import Translated
 from sdfgad.frontend.selected import of_selected
@@ -90,6 +91,7 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
     if isinstance(callee, np.vectorize):
         return invoke(ctx, vectorized.of_instance(ctx, callee), arguments, keywords)
     check_fresh(ctx, (*arguments, *keywords.values()))
+    arguments = definite_arguments(ctx, callee, arguments, keywords)
     if is_of_sizes(callee, arguments, keywords):
         known = callee(plain_list(arguments[0]))
         return invoke(ctx, np.array, [known.tolist()], {}) if isinstance(known, np.ndarray) else known
@@ -130,12 +132,11 @@ def _of_library(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
 
 def _made_outside(callee: Value) -> tuple[Callable[..., Value], tuple[Value, ...]] | None:
     """The rule of an interpolant or polynomial, or of what makes one, and what it takes before the arguments."""
-    if interpolants.is_polynomial(callee):
-        return interpolants.polynomial, (callee,)
-    if interpolants.is_interpolant(callee):
-        return interpolants.call, (callee,)
-    make = interpolants.maker(callee)
-    return None if make is None else (make, ())
+    for known, rule in ((interpolants.is_polynomial, interpolants.polynomial),
+                        (interpolants.is_interpolant, interpolants.call), (is_getter, got)):
+        if known(callee):
+            return rule, (callee,)
+    return (make, ()) if (make := interpolants.maker(callee)) is not None else None
 
 
 def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:

@@ -10,11 +10,12 @@ from sdfgad.frontend.elementwise import BOOL, INT, describe, int_value
 from sdfgad.frontend.fields import Fields, ListChanged, Rebound, Unlike, binding, check_found
 from sdfgad.frontend.liveness import assigned
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
+from sdfgad.frontend.none_or import NOWHERE, blank_of, untold
 from sdfgad.frontend.raising import fail, raise_if
 from sdfgad.frontend.settled import changing
 from sdfgad.frontend.sharing import SharedPlaces
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mapped, rebuilt, taken_in
-from sdfgad.frontend.values import IntValue, Maybe, Reading, Value, ViewValue, contained, references
+from sdfgad.frontend.values import IntValue, Maybe, NoneOr, Reading, Unbound, Value, ViewValue, contained, references
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Failure, View
@@ -40,11 +41,13 @@ class Carry:
 @dataclass(frozen=True)
 class Trial:
     """How to try a body: arrays bound anew are assumed to come back to their names (`returning`), and names that
-    exchange their arrays are served by copies (`exchange`). `lists`: items of lists may be carried."""
+    exchange their arrays are served by copies (`exchange`). `lists`: items of lists may be carried. `blanks`: a name
+    that is None before or behind the body, and not on the other side, may be None at any time."""
 
     returning: bool
     exchange: bool
     lists: bool = True
+    blanks: bool = False
 
 
 class ExchangedNames(Exception):
@@ -61,7 +64,8 @@ def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once
     frame, key = ctx.frame, ("trees", stmt, len(ctx.frames))
     snapshot, names, here = ctx.builder.snapshot(), dict(frame.names), ctx.here
     while True:
-        fields = Fields(ctx, ctx.hints.get(key, frozenset()), ctx.hints.get(("lists", *key)))
+        blanks = ctx.hints.get(("blanks", trial.blanks, *key), {})
+        fields = Fields(ctx, ctx.hints.get(key, frozenset()) | blanks.keys(), ctx.hints.get(("lists", *key)), blanks)
         try:
             with fields.inside():
                 fields.name()
@@ -72,7 +76,10 @@ def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once
                 raise changing(ctx.refuse(
                     f"{fields.written(found.name)!r}, which stands for other containers in every iteration",
                     "keep the same items in every iteration", "SG104")) from None
-            ctx.hints[key] = fields.asked | {found.name}
+            if found.blank is not None:
+                ctx.hints["blanks", trial.blanks, *key] = blanks | {found.name: found.blank}
+            else:
+                ctx.hints[key] = fields.asked - blanks.keys() | {found.name}
         except ListChanged as found:
             if found.changed.depth != fields.depth:
                 raise
@@ -99,6 +106,7 @@ def _fixpoint(ctx: Context, stmt: ast.For | ast.While, needed: frozenset[str], o
     names += [n for n in fields.names if n in hints]
     carry = Carry(_guess(ctx, stmt, names, hints, trial), before, needed, trial, fields)
     for _ in range(_TRIALS):
+        ctx.looping += 1
         try:
             once(carry)
         except CarryCorrected:
@@ -107,6 +115,8 @@ def _fixpoint(ctx: Context, stmt: ast.For | ast.While, needed: frozenset[str], o
             fields.clear()
             carry = Carry(carry.kinds, before, needed, trial, fields, carry.around)
             continue
+        finally:
+            ctx.looping -= 1
         ctx.hints[key] = frozenset(carry.kinds)
         return
     raise ctx.refuse("a loop whose variables change their type in every iteration", code="SG104")
@@ -166,7 +176,7 @@ def close_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> dict[s
     if (added := carry.fields.added(carry.before)):  # the next iteration finds them, the first one does not
         carry.before.update(dict.fromkeys(added, Maybe(None)))
         raise CarryCorrected
-    names = dict(ctx.frame.names)
+    names = {n: untold(v, carry.before.get(n)) if isinstance(v, NoneOr) else v for n, v in ctx.frame.names.items()}
     _check(ctx, stmt, carry, names)
     moved = {n: names[n] for n, (_, head) in carry.opened.items() if not same(names[n], head)}
     targets = {carry.opened[n][0] for n in moved}
@@ -213,6 +223,7 @@ def _copy(ctx: Context, name: str, value: Value, names: dict[str, Value]) -> Val
 def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[str, Value]) -> None:
     """Every name needed in the next iteration is either unchanged or carried with the right kind."""
     known = dict(carry.kinds)
+    _check_unbound(ctx, stmt, carry, names)
     for name in (*assigned(stmt.body), *sorted(carry.fields.names)):
         if isinstance(names.get(name), Reading) and name in carry.before and not isinstance(
                 carry.before[name], Reading):
@@ -233,13 +244,32 @@ def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[st
         raise CarryCorrected
 
 
+def _check_unbound(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[str, Value]) -> None:
+    """Names that the body reads first and binds later have no value in the first iteration."""
+    for name in assigned(stmt.body):
+        value = names.get(name)
+        if name not in carry.live or name in carry.before or value is None or isinstance(value, Maybe):
+            continue
+        blank = blank_of(NOWHERE, value) if carry.trial.blanks else None
+        if blank is not None:
+            raise Rebound(name, blank)
+        if isinstance(value, Unbound):
+            with ctx.at(binding(stmt, name)):
+                raise changing(ctx.refuse(f"{name!r}, which an iteration before this one may have bound",
+                                          "give it a value before the loop", "SG107"))
+
+
 def _changing(ctx: Context, stmt: ast.For | ast.While, carry: Carry, name: str, value: Value) -> Exception:
     """What to raise where a name is of another kind after the body than before it."""
     before = carry.before.get(name)
+    blank = blank_of(before, value)
+    if blank is not None and (carry.trial.blanks or isinstance(before, NoneOr) or isinstance(value, NoneOr)):
+        return Rebound(name, blank)
     if is_tree(taken_in(ctx, before)) and is_tree(value):
         return Rebound(name)
     written = carry.fields.written(name)
-    told = "" if isinstance(value, Maybe) else f": {describe(before)} first, then {describe(value)}"
+    first, then = describe(before), describe(value)
+    told = "" if isinstance(value, Maybe) or first == then else f": {first} first, then {then}"
     with ctx.at(binding(stmt, written.split(".")[0].split("[")[0])):
         return changing(ctx.refuse(f"{written!r}, which changes its shape or type from one iteration to the next{told}",
                                    "use a fixed shape, or another name", "SG104"))
@@ -275,8 +305,13 @@ def after_loop(ctx: Context, carry: Carry, names: dict[str, Value], last: dict[s
     for name, value in names.items():
         if name in carry.opened:
             result[name] = carry.opened[name][1]
-        elif name.startswith("%") or isinstance(value, Maybe) and value.when or _unchanged(carry, name, value):
+        elif isinstance(value, Unbound) and not _unchanged(carry, name, value):
+            result[name] = Maybe(None)
+        elif name.startswith("%") or _unchanged(carry, name, value):
             continue
+        elif isinstance(value, Maybe) and value.when:
+            found = _last_value(ctx, value.value, last)
+            result[name] = found if isinstance(found, Maybe) else replace(value, value=found)
         else:
             found = _last_value(ctx, value, last) if sure or trips else Maybe(None)
             # Inside of another loop, the name may have its value from an iteration before.

@@ -1,4 +1,4 @@
-"""Comparisons of integers, decided while translating where their bounds allow it."""
+"""Comparisons of integers: decided while translating where their bounds allow it, and what they tell."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -9,6 +9,8 @@ import numpy as np
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import apply, int_ix
 from sdfgad.frontend.values import IntValue, Value, is_int
+from sdfgad.ir.expr import Call, Expr, Index
+from sdfgad.ir.index import Ix
 
 
 def _negative(low: int | None, high: int | None) -> bool | None:
@@ -42,3 +44,33 @@ def compare(ctx: Context, ufunc: np.ufunc, a: Value, b: Value) -> Value:
         if decided is not None:
             return decided
     return apply(ctx, ufunc, a, b)
+
+
+def facts_of(condition: Expr, positive: bool) -> list[Ix]:
+    """Integer inequalities `fact >= 0` that follow from a condition being true (or false)."""
+    if isinstance(condition, Call) and condition.fn == "not":
+        return facts_of(condition.args[0], not positive)
+    if isinstance(condition, Call) and condition.fn == "select" and positive:
+        a, b, _ = condition.args
+        return [*facts_of(a, True), *facts_of(b, True)]
+    if not isinstance(condition, Call) or condition.fn not in _FACTS:
+        return []
+    parts = [_index_of(a) for a in condition.args]
+    if None in parts:
+        return []
+    left, right = parts
+    return _FACTS[condition.fn](left, right) if positive else _FACTS[_OPPOSITE[condition.fn]](left, right)  # type: ignore[arg-type]
+
+
+def _index_of(e: Expr) -> Ix | None:
+    if isinstance(e, Index):
+        return e.ix
+    return Ix((((), int(e.value)),)) if hasattr(e, "value") and isinstance(e.value, int) and e.value else (
+        Ix(()) if getattr(e, "value", None) == 0 else None)
+
+
+_FACTS: Mapping[str, Callable[[Ix, Ix], list[Ix]]] = MappingProxyType({
+    "lt": lambda a, b: [b - a - 1], "le": lambda a, b: [b - a], "gt": lambda a, b: [a - b - 1],
+    "ge": lambda a, b: [a - b], "eq": lambda a, b: [a - b, b - a], "ne": lambda a, b: []})
+_OPPOSITE: Mapping[str, str] = MappingProxyType({
+    "lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"})

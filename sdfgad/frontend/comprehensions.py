@@ -57,7 +57,8 @@ def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Va
     """`[item for ...]`; given: what the first iterable is, where that is known."""
     if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node)):
         raise ctx.refuse("a name bound in a comprehension", "write a loop, or assign before it", "SG102")
-    first = taken(ctx, iterated(ctx, ctx.evaluate(ctx, node.generators[0].iter) if given is None else given))
+    first = iterated(ctx, ctx.evaluate(ctx, node.generators[0].iter) if given is None else given)
+    first = taken(ctx, first, isinstance(node, ast.ListComp))
     if isinstance(first, Yielding):
         return comprehended(ctx, node, first)
     rows = _long(ctx, node, first)
@@ -67,8 +68,20 @@ def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Va
             return _looped(ctx, node, rows)
         except UnsupportedError:
             back()
-    items = _written_out(ctx, node.generators, first, lambda: ctx.evaluate(ctx, node.elt))
-    return ListValue(items, len(ctx.builder.regions))
+    back = ctx.mark()
+    try:
+        items = _written_out(ctx, node.generators, first, lambda: ctx.evaluate(ctx, node.elt))
+        return ListValue(items, len(ctx.builder.regions))
+    except UnsupportedError as found:
+        counted = isinstance(first, Grown) and first.counter is not None
+        if len(node.generators) > 1 or not (node.generators[0].ifs or counted):
+            raise
+        refusal = found
+    back()
+    try:
+        return comprehended(ctx, node, first)
+    except UnsupportedError:
+        raise refusal from None
 
 
 def _long(ctx: Context, node: ast.ListComp | ast.GeneratorExp, first: Value) -> Rows | None:

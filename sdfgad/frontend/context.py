@@ -73,7 +73,8 @@ class Context:
     own_rules: bool = True  # a derivative is asked for: functions with rules of their own are replaced by them
     rules_open: list[Any] = field(default_factory=list)  # whose rules are being translated
     foreign: Callable[[Any], Any] | None = None  # what translates calls of programs in other languages
-    changing: list[int] = field(default_factory=list)  # depths of the loops and branches being translated
+    looping: int = 0  # how many loops of the program are being translated around this point
+    changing: list[Any] = field(default_factory=list)  # the fields of the loops and branches being translated
     ignored: dict[str, None] = field(default_factory=dict)  # calls that have been left out
     raised: Raised | None = None  # the last of its kind
 

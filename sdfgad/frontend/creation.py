@@ -27,7 +27,7 @@ from sdfgad.frontend.elementwise import (
     lift,
     promote,
 )
-from sdfgad.frontend.grown import MOST_ITEMS, stacked
+from sdfgad.frontend.grown import MOST_ITEMS, as_data, stacked
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.layout import copied_or_shared, like_order, needs_no_copy
 from sdfgad.frontend.sizes import as_integer
@@ -191,6 +191,8 @@ def array(ctx: Context, object: Value, dtype: Value = None, copy: Value = True, 
     """`np.array`: always a copy; nested lists become elements."""
     if isinstance(object, np.ndarray):
         object = as_array(ctx, object)
+    if isinstance(object, Grown) and object.counter is not None:
+        object = as_data(ctx, object)
     if isinstance(object, Masked):
         if order not in ("K", "C") or ndmin > 1 + object.values.ndim - object.mask.ndim:
             raise ctx.refuse("an array made of data selected by a mask", "use np.where", "SG105")

@@ -21,6 +21,7 @@ from sdfgad.frontend.values import (
     ListValue,
     MaskPlaces,
     Maybe,
+    NoneOr,
     PlaceTable,
     Position,
     RangeValue,
@@ -35,8 +36,7 @@ from sdfgad.frontend.values import (
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const
 from sdfgad.ir.index import Elem, Ix, floordiv, ix, mod
 
-BOOL, INT, FLOAT, COMPLEX = (np.dtype(t) for t in (np.bool_, np.int64, np.float64, np.complex128))
-
+BOOL, INT, FLOAT, COMPLEX = map(np.dtype, (np.bool_, np.int64, np.float64, np.complex128))
 UFUNCS: Mapping[np.ufunc, str] = MappingProxyType({
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "div", np.negative: "neg",
     np.power: "pow", np.float_power: "pow", np.floor_divide: "floordiv", np.remainder: "mod",
@@ -132,7 +132,7 @@ _DESCRIBED: Mapping[type, str] = MappingProxyType({
     **dict.fromkeys(SELECTED, "data selected by a mask, whose length depends on the data,"),
     **dict.fromkeys((MaskPlaces, PlaceTable), "the places where a mask holds, whose number depends on the data,"),
     Reading: "what a clock shows", RunText: "text made from values only known at run time",
-    Maybe: "a value that is None or not bound on some of the ways to this point"})
+    **dict.fromkeys((Maybe, NoneOr), "a value that is None or not bound on some of the ways to this point")})
 
 
 def int_expr(ctx: Context, value: IntValue) -> Expr:

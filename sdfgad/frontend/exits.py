@@ -4,16 +4,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
-from sdfgad.frontend.arithmetic import kept, truth_value
+from sdfgad.frontend.arithmetic import both, kept, truth_value
 from sdfgad.frontend.branches import run_if
 from sdfgad.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import BOOL, as_array
 from sdfgad.frontend.fields import SHARED
 from sdfgad.frontend.liveness import always_exits
 from sdfgad.frontend.merge import holder, in_container
-from sdfgad.frontend.raising import fail, opposite, raise_if
+from sdfgad.frontend.none_or import NOWHERE, blank_of
+from sdfgad.frontend.raising import definite_parts, fail, opposite, raise_if
 from sdfgad.frontend.structures import mutable_parts
-from sdfgad.frontend.values import ListValue, Maybe, Record, Value, contained, references
+from sdfgad.frontend.values import ListValue, Maybe, NoneOr, Record, Unbound, Value, contained, references
 from sdfgad.ir.expr import call, const
 from sdfgad.ir.program import Failure
 
@@ -86,7 +87,18 @@ def loop_else(ctx: Context, stmt: ast.For | ast.While, until: str | None) -> Non
     if stmt.orelse:
         live = ctx.frame.liveness.after[stmt]
         guarded(ctx, lambda: ctx.execute(ctx, stmt.orelse), live, (BREAK, RETURN))
+    _keep_bound(ctx)
     ctx.frame.names[BREAK] = False
+
+
+def _keep_bound(ctx: Context) -> None:
+    """Behind a loop, names bound where it was left by `break` are known to be so there alone."""
+    names = ctx.frame.names
+    if len(ctx.builder.regions) > ctx.frame.depth or names.get(BREAK, False) is False:
+        return  # in a loop around this one, they may have their values from an iteration before
+    for name, value in names.items():
+        if isinstance(value, Maybe) and value.when == BREAK and blank_of(NOWHERE, value.value) is not None:
+            names[name] = Unbound(names[BREAK], value.value)
 
 
 def set_result(ctx: Context, value: Value) -> None:
@@ -104,8 +116,7 @@ def set_result(ctx: Context, value: Value) -> None:
 def result_of(ctx: Context) -> Value:
     """What the call returns whose statements have all been run.
 
-    Where some runs come to the end of a function that returns a value in others, these fail: Python goes on with None,
-    which is good for no computation.
+    Where some runs come to the end of a function that returns a value in others, it is None in these.
     """
     frame = ctx.frame
     found, up = frame.names.get(RESULT), exit_state(ctx, (RETURN,))
@@ -115,10 +126,15 @@ def result_of(ctx: Context) -> Value:
     if isinstance(found, Maybe) and value is None:
         raise ctx.refuse(f"a call of {frame.code.name}, which returns None in some runs and a value in others",
                          "return values of one form", "SG106")
-    if up is not True and not always_exits(frame.code.body):
-        ended = opposite(as_array(ctx, up).at(()))
-        text = f"{frame.code.name} returned None: it came to its end without a return statement"
-        raise_if(ctx, ended, lambda: fail(ctx, Failure(TypeError, (text,))))
+    if up is True or always_exits(frame.code.body):
+        return value
+    if isinstance(value, NoneOr):
+        return NoneOr(kept(ctx, both(ctx, up, value.there)), value.value)
+    if blank_of(value, None) is not None:
+        return NoneOr(kept(ctx, up), value)
+    ended = opposite(as_array(ctx, up).at(()))
+    text = f"{frame.code.name} returned None: it came to its end without a return statement"
+    raise_if(ctx, ended, lambda: fail(ctx, Failure(TypeError, (text,))))
     return value
 
 
@@ -129,6 +145,8 @@ def own_result(ctx: Context, result: Value) -> Value:
     the others would not see it.
     """
     frame = ctx.frame
+    if len(ctx.frames) == 1:
+        result = definite_parts(ctx, result)
     if not frame.branched:
         return result
     first = frame.returned[0]

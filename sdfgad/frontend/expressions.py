@@ -15,13 +15,16 @@ from sdfgad.frontend.branches import choose
 from sdfgad.frontend.carried import bound_by_loop
 from sdfgad.frontend.comprehensions import comprehension, dict_comprehension, generator
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import describe
+from sdfgad.frontend.elementwise import describe, int_value
 from sdfgad.frontend.grown import item_at
 from sdfgad.frontend.ignored import ignore, is_ignored
 from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.merge import kind_of
+from sdfgad.frontend.none_or import asked, told_way
 from sdfgad.frontend.outside import found_outside, outside
+from sdfgad.frontend.raising import bound, definite
 from sdfgad.frontend.run_texts import joined
-from sdfgad.frontend.settled import settled, unsettled
+from sdfgad.frontend.settled import changing, settled, unsettled
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -34,10 +37,13 @@ from sdfgad.frontend.values import (
     Masked,
     MaskPlaces,
     Maybe,
+    NoneOr,
     PlaceTable,
     Record,
     SliceValue,
+    Unbound,
     Value,
+    is_int,
     is_number,
 )
 from sdfgad.frontend.views import check_fresh, to_int
@@ -82,17 +88,19 @@ def _name(ctx: Context, node: ast.Name) -> Value:
     if isinstance(value, Maybe) and value.trips:
         return bound_by_loop(ctx, node.id, value)
     if isinstance(value, Maybe):
-        raise ctx.refuse(f"{node.id!r}, which may be undefined here", "give it a value on every path", "SG107")
+        what = f"{node.id!r}, which may be undefined here"
+        raise changing(ctx.refuse(what, "give it a value on every path", "SG107"))
+    value = bound(ctx, node.id, value) if isinstance(value, Unbound) else asked(value)
     return value.stored if isinstance(value, Lazy) and value.stored is not None else value
 
 
 def lookup(ctx: Context, name: str) -> Value:
     """A name as Python resolves it: local, enclosing, closure, module, builtin."""
     frame = ctx.frame
-    if name in frame.names:
+    if name in frame.names and not _is_unbound(frame.names[name]):
         return frame.names[name]
     if name in frame.liveness.local:
-        raise ctx.refuse(f"{name!r}, which has no value yet", "assign it first", "SG107")
+        raise changing(ctx.refuse(f"{name!r}, which has no value yet", "assign it first", "SG107"))
     outer = frame.enclosing
     while outer is not None:
         if name in outer.names:
@@ -104,6 +112,10 @@ def lookup(ctx: Context, name: str) -> Value:
     if hasattr(builtins, name):
         return getattr(builtins, name)
     raise ctx.refuse(f"{name!r}, which is not defined", code="SG107")
+
+
+def _is_unbound(value: Value) -> bool:
+    return isinstance(value, Unbound) and value.there is False
 
 
 def _tuple(ctx: Context, node: ast.Tuple) -> Value:
@@ -133,14 +145,15 @@ def _elements(ctx: Context, nodes: Sequence[ast.expr]) -> list[Value]:
 
 
 def _binary(ctx: Context, node: ast.BinOp) -> Value:
-    left = evaluate(ctx, node.left)
-    return classes.operated(ctx, _OPERATORS[type(node.op)], left, evaluate(ctx, node.right))
+    left = definite(ctx, evaluate(ctx, node.left))
+    return classes.operated(ctx, _OPERATORS[type(node.op)], left, definite(ctx, evaluate(ctx, node.right)))
 
 
 def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
     operand = evaluate(ctx, node.operand)
     if isinstance(node.op, ast.Not):
         return arithmetic.negation(ctx, operand)
+    operand = definite(ctx, operand)
     name = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}[type(node.op)]
     if classes.has_rule(operand, name):
         return classes.by_rule(ctx, operand, name)
@@ -167,17 +180,33 @@ def _one_comparison(ctx: Context, op: ast.cmpop, left: Value, right: Value) -> V
             told = left.scalar and left.weak
             same = arithmetic.comparison(ctx, np.equal, left, right) if told else False
             return same if isinstance(op, ast.Is) else arithmetic.negation(ctx, same)
-        return _identity(ctx, left, right) == isinstance(op, ast.Is)
+        same = _identity(ctx, left, right)
+        return same if isinstance(op, ast.Is) else arithmetic.negation(ctx, same)
     if isinstance(op, (ast.In, ast.NotIn)):
         found = _membership(ctx, left, right)
         return found if isinstance(op, ast.In) else arithmetic.negation(ctx, found)
-    return classes.compared(ctx, _COMPARISONS[type(op)], left, right)
+    if isinstance(op, (ast.Eq, ast.NotEq)) and (isinstance(left, NoneOr) or isinstance(right, NoneOr)):
+        equal = _equal_or_none(ctx, left, right)
+        return equal if isinstance(op, ast.Eq) else arithmetic.negation(ctx, equal)
+    return classes.compared(ctx, _COMPARISONS[type(op)], definite(ctx, left), definite(ctx, right))
 
 
-def _identity(ctx: Context, left: Value, right: Value) -> bool:
-    run_time = (ArrayValue, IntValue, Masked)
+def _equal_or_none(ctx: Context, left: Value, right: Value) -> Value:
+    """`left == right` where one of them may be None."""
+    value, other = (left, right) if isinstance(left, NoneOr) else (right, left)
+    if isinstance(other, NoneOr) or kind_of(value.value) is None or isinstance(value.value, ArrayValue) and (
+            value.value.shape) or other is not None and kind_of(other) is None:
+        raise ctx.refuse(f"a comparison of {describe(value)}", "ask first whether it is None", "SG102")
+    if other is None:
+        return arithmetic.negation(ctx, value.there)
+    return arithmetic.both(ctx, value.there, arithmetic.comparison(ctx, np.equal, value.value, other))
+
+
+def _identity(ctx: Context, left: Value, right: Value) -> Value:
+    run_time = (ArrayValue, IntValue, Masked, NoneOr)
     if left is None or right is None:
-        return left is right
+        other = right if left is None else left
+        return arithmetic.negation(ctx, other.there) if isinstance(other, NoneOr) else left is right
     if isinstance(left, run_time) or isinstance(right, run_time):
         raise ctx.refuse("a comparison of identities of arrays",
                          "pass what it tells as an argument (same=True); np.array_equal(a, b) compares values", "SG102")
@@ -208,7 +237,7 @@ def _bool_op(ctx: Context, node: ast.BoolOp) -> Value:
         _sure(ctx, *nodes[1:])
         first = arithmetic.kept(ctx, first)
         test = arithmetic.truth_value(ctx, first)
-        ways = (lambda: rest(nodes[1:]), lambda: _short(first, conjunction))
+        ways = (told_way(ctx, nodes[0], conjunction, lambda: rest(nodes[1:])), lambda: _short(first, conjunction))
         return choose(ctx, test, *(ways if conjunction else ways[::-1]))
 
     return rest(node.values)
@@ -227,16 +256,17 @@ def _conditional(ctx: Context, node: ast.IfExp) -> Value:
     _sure(ctx, node.body, node.orelse)
     with ctx.at(node.test):
         condition = arithmetic.truth_value(ctx, test)
-    return choose(ctx, condition, lambda: evaluate(ctx, node.body), lambda: evaluate(ctx, node.orelse))
+    return choose(ctx, condition, told_way(ctx, node.test, True, lambda: evaluate(ctx, node.body)),
+                  told_way(ctx, node.test, False, lambda: evaluate(ctx, node.orelse)))
 
 
 def _attribute(ctx: Context, node: ast.Attribute) -> Value:
-    return attributes.attribute(ctx, evaluate(ctx, node.value), node.attr)
+    return attributes.attribute(ctx, definite(ctx, evaluate(ctx, node.value)), node.attr)
 
 
 def _subscript(ctx: Context, node: ast.Subscript) -> Value:
-    base = evaluate(ctx, node.value)
-    return item_of(ctx, base, evaluate(ctx, node.slice))
+    base = definite(ctx, evaluate(ctx, node.value))
+    return item_of(ctx, base, definite(ctx, evaluate(ctx, node.slice)))
 
 
 def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) -> Value:
@@ -247,7 +277,8 @@ def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) ->
         return places.item_at(ctx, base, items)
     sequence = base.items if isinstance(base, ListValue) else base.parts if isinstance(base, MaskPlaces) else base
     if isinstance(base, Grown):
-        return item_at(ctx, base, items)
+        counted = base.counter is not None and is_int(items)
+        return item_at(ctx, base, int_value(places.place(ctx, base.length, items)) if counted else items)
     if classes.has_rule(base, "__getitem__"):
         return classes.by_rule(ctx, base, "__getitem__", items)
     if isinstance(base, Record):
@@ -282,6 +313,8 @@ def _sequence_item(ctx: Context, base: Value, sequence: Any, items: Value) -> Va
 
 def _slice(ctx: Context, node: ast.Slice) -> Value:
     ends = [None if e is None else evaluate(ctx, e) for e in (node.lower, node.upper, node.step)]
+    if any(isinstance(e, NoneOr) for e in ends):
+        raise ctx.refuse("a slice with an end that is None on some ways", "ask first whether it is None", "SG105")
     if any(isinstance(e, (IntValue, ArrayValue)) for e in ends):
         return SliceValue(*ends)
     return slice(*ends)

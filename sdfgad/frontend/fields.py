@@ -9,11 +9,14 @@ import ast
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from sdfgad.errors import SourceLine
 from sdfgad.frontend.advice import GROWS
+from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.context import Context, restore_contents
+from sdfgad.frontend.none_or import NOWHERE, Blank, filled
 from sdfgad.frontend.settled import growing
 from sdfgad.frontend.structures import (
     Form,
@@ -26,18 +29,18 @@ from sdfgad.frontend.structures import (
     rebuilt,
     taken_in,
 )
-from sdfgad.frontend.values import ListValue, Maybe, Record, Value, contained
+from sdfgad.frontend.values import ListValue, Maybe, Record, Unbound, Value, contained
 
 SHARED = -2
 """The depth of a container that several names stand for, of which one has been bound anew on some way."""
 
 
 class Rebound(Exception):
-    """A loop or branch binds `name` to another container: its leaves have to be names."""
+    """A loop or branch binds `name` to another container, or to None or a value: its leaves have to be names."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, blank: Blank | None = None) -> None:
         super().__init__(name)
-        self.name = name
+        self.name, self.blank = name, blank
 
 
 class Unlike(Exception):
@@ -71,14 +74,16 @@ class Fields:
     is kept.
 
     A field is in its dict or object while statements run, and under a name of its own while loops and branches look
-    after names; it is never in both places, as that would be a second reference to its array.
+    after names; it is never in both places, as that would be a second reference to its array. blanks: what stands for
+    values of names that may be None.
     """
 
     def __init__(self, ctx: Context, bound: Set[str] = frozenset(),
-                 changed: ListChanged | None = None) -> None:
+                 changed: ListChanged | None = None, blanks: Mapping[str, Blank] = MappingProxyType({})) -> None:
         names = ctx.frame.names
-        self.ctx, self.asked = ctx, frozenset(bound)
-        self.bound = frozenset(n for n in bound if n in names and is_tree(taken_in(ctx, names[n])))
+        self.ctx, self.asked, self.blanks = ctx, frozenset(bound), blanks
+        self.bound = frozenset(n for n in bound if n in blanks and n.isidentifier()
+                               or n in names and (n in blanks or is_tree(taken_in(ctx, names[n]))))
         self.depth, self.changed = len(ctx.builder.regions), changed
         found = {id(v): v for frame, name, value in ctx.values() if frame is not ctx.frame or name not in bound
                  for v in contained(value)
@@ -111,7 +116,7 @@ class Fields:
         before = [(r, r.items.copy()) for r in self.records]
         for record in self.records:
             record.depth += 1
-        self.ctx.changing.append(self.depth)
+        self.ctx.changing.append(self)
         done = False
         try:
             yield self
@@ -129,6 +134,8 @@ class Fields:
 
     def name(self) -> None:
         """Fields and leaves become names."""
+        for name in [n for n, b in self.blanks.items() if b.made is Unbound and n not in self.trees]:
+            self.ctx.frame.names.setdefault(name, NOWHERE)
         for name in sorted(self.bound & self.ctx.frame.names.keys()):
             self._spread(name)
         trees: set[int] = set()
@@ -148,12 +155,12 @@ class Fields:
                 trees |= {id(part) for part in mutable_parts(value)} if name in self.asked else set()
             self._empty(k)
         for name in sorted(self.asked & self.places.keys() & self.ctx.frame.names.keys()):
-            if name in self.trees or is_tree(taken_in(self.ctx, self.ctx.frame.names[name])):
+            if name in self.trees or name in self.blanks or is_tree(taken_in(self.ctx, self.ctx.frame.names[name])):
                 self._spread(name)
 
     def _spread(self, name: str) -> None:
         names = self.ctx.frame.names
-        value = taken_in(self.ctx, names[name])
+        value = self._whole(name, names[name])
         tree = self.trees.setdefault(name, _tree(name, value))
         if isinstance(value, Maybe):
             raise Unlike(name, f"{name} is not bound on every way")
@@ -170,6 +177,12 @@ class Fields:
                 part.depth = SHARED
         names.update(zip(tree.leaves, (v for _, v in leaves_of(value)), strict=True))
 
+    def _whole(self, name: str, value: Value) -> Value:
+        """The container that a name stands for."""
+        if name not in self.blanks or isinstance(value, Maybe):
+            return taken_in(self.ctx, value)
+        return kept(self.ctx, filled(self.blanks[name], value), name.split(".")[0])
+
     def added(self, before: Mapping[str, Value]) -> list[str]:
         """Fields that have been set, and were not there before."""
         return [n for n in self.places if n not in before and n in self.ctx.frame.names]
@@ -181,6 +194,11 @@ class Fields:
         common = [set.intersection(*(set(o[k]) for o in orders)) for k in range(len(dicts))]
         first, *others = [[[n for n in o[k] if n in common[k]] for k in range(len(dicts))] for o in orders]
         return any(other != first for other in others)
+
+    def emptied(self, value: Value) -> bool:
+        """Whether parts of a value have their items under names at the moment."""
+        own = {id(r) for r in self.records}
+        return any(id(part) in own for part in mutable_parts(value))
 
     def clear(self) -> None:
         """Everything is in names, which are as they were before."""
@@ -213,7 +231,8 @@ class Fields:
         if not found and not empty:
             return
         if name in names and not isinstance(names[name], Maybe):  # back already, some of its leaves are others now
-            found = dict(zip(tree.leaves, (v for _, v in leaves_of(names[name])), strict=True)) | found
+            leaves = [v for _, v in leaves_of(self._whole(name, names[name]))]
+            found = dict(zip(tree.leaves, leaves, strict=True)) | found
         if len(found) < len(tree.leaves) or any(isinstance(v, Maybe) for v in found.values()):
             names[name] = Maybe(None)
             return
@@ -231,7 +250,7 @@ def check_list(ctx: Context, changed: ListValue, help: str = GROWS) -> None:
     """Whether the items of a list may change here: in a loop or branch that is younger, they have to be names."""
     if changed.depth == len(ctx.builder.regions):
         return
-    if changed.depth in ctx.changing:
+    if any(changed.depth == fields.depth for fields in ctx.changing):
         raise ListChanged(changed, ctx.here)
     raise ctx.refuse("a list changed inside a loop or branch", help, "SG102")
 

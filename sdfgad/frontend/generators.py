@@ -21,12 +21,13 @@ MOST_WRITTEN = 64
 @dataclass(frozen=True, eq=False)
 class Yielding:
     """A call of a generator function that has not begun: its code, its arguments, the frame it sees, and the number
-    that `enumerate` begins with."""
+    that `enumerate` begins with. own: the code is none of the user's."""
 
     code: SourceText
     names: Mapping[str, Value]
     enclosing: CallFrame | None
     start: int | None = None
+    own: bool = False
 
 
 def is_generator(code: SourceText) -> bool:
@@ -69,8 +70,8 @@ def listed(ctx: Context, made: Yielding) -> Value:
     return _filled(ctx, items, _placed(loop, made.code.node, None))
 
 
-def comprehended(ctx: Context, node: ast.ListComp | ast.GeneratorExp, made: Yielding) -> Value:
-    """A comprehension whose only loop is over a generator."""
+def comprehended(ctx: Context, node: ast.ListComp | ast.GeneratorExp, made: Value) -> Value:
+    """A comprehension of one loop, over a generator or as data decide, as a loop that fills a list."""
     generator = node.generators[0]
     if len(node.generators) > 1:
         raise ctx.refuse("a generator in a comprehension of several loops", _HELP, "SG102")
@@ -124,7 +125,9 @@ def _written(ctx: Context, stmt: ast.For, made: Yielding, number: int) -> _Writt
     mapping = {n: f"{n} of {code.name} {number}" for n in sorted(own | free)}
     renamed: list[Any] = [_Renamed(mapping).visit(copied(s)) for s in code.body]
     for part in (n for s in renamed for n in ast.walk(s)):
-        if not hasattr(part, "written_in"):
+        if made.own:
+            _placed(part, stmt, None)
+        elif not hasattr(part, "written_in"):
             part.written_in = code  # type: ignore[attr-defined]
         if isinstance(part, (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global, ast.Match)):
             raise ctx.refuse(f"a generator with a statement of this kind ({type(part).__name__})", _HELP, "SG102")
@@ -173,6 +176,8 @@ class _Consumer:
             if self.stmt.orelse and self.breaks:
                 stmt.body = self.ending(stmt.body)
             stmt.body = self.block(stmt.body, inside)
+            if any(isinstance(n, _YIELDS) for s in stmt.orelse for n in own_walk(s)):
+                stmt.orelse = self.block(stmt.orelse, around, last)
             if self.stmt.orelse and self.breaks:
                 stmt.orelse = [copied(s) for s in self.stmt.orelse]
             return [stmt]

@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.advice import GROWS
@@ -38,6 +40,7 @@ class _Lengthened:
     kinds: list[Kind] | None
     form: Value
     stride: int = 1
+    counted: bool = False  # data decide how many items an iteration appends: at most `stride`
     made: Grown = Grown((), None, LengthNow(ix(0), 0))
     start: LengthNow = LengthNow(ix(0), 0)
 
@@ -50,13 +53,14 @@ class _Lengthened:
 # loops
 
 def run_growing(ctx: Context, lists: Sequence[ListValue | Grown], rows: Rows, least: int,
-                run: Callable[[Rows], None]) -> bool:
+                run: Callable[[Rows], None], counted: bool = False) -> bool:
     """Run a loop of more than `least` iterations that appends to `lists`; whether it is one.
 
     Its body is translated once, for all iterations: it has to append the same number of items, of the same kinds, in
-    each of them. Tried with what is known, and again with what turns up.
+    each of them, or they are counted in the run. Tried with what is known, and again with what turns up.
     """
-    lengthened = [_Lengthened(v, *_first_kinds(ctx, v)) for v in may_grow(ctx, lists, rows, least)]
+    lengthened = [_Lengthened(v, *_first_kinds(ctx, v), counted=counted)
+                  for v in may_grow(ctx, lists, rows, least, counted)]
     if not lengthened:
         return False
     back = ctx.mark()
@@ -91,9 +95,10 @@ def _refitted(lengthened: Sequence[_Lengthened], found: Refit) -> bool:
     return True
 
 
-def may_grow(ctx: Context, lists: Sequence[ListValue | Grown], rows: Rows, least: int) -> list[ListValue | Grown]:
+def may_grow(ctx: Context, lists: Sequence[ListValue | Grown], rows: Rows, least: int,
+             counted: bool = False) -> list[ListValue | Grown]:
     """Those of the lists to which a loop of more than `least` iterations may append."""
-    count = rows.count.const
+    count = rows.most if counted and rows.count.const is None else rows.count.const
     return [] if count is None or count < 1 else [v for v in lists if _may_grow(ctx, v, count > least)]
 
 
@@ -147,12 +152,12 @@ def _looked_up(ctx: Context, node: ast.expr) -> Value:
 
 
 def _may_grow(ctx: Context, value: ListValue | Grown, long: bool) -> bool:
-    if isinstance(value, Grown) and value.now.begun is not None:
-        return value.now.depth == len(ctx.builder.regions)
+    if isinstance(value, Grown) and (value.now.begun is not None or value.counter is not None):
+        return value.now.depth == len(ctx.builder.regions) and value.counter is None
     depth = value.now.depth if isinstance(value, Grown) else value.depth
     if not long or depth != len(ctx.builder.regions) or getattr(value.kind, "most", None) is not None or (
-            not _holders(ctx, value)):
-        return False
+            not _holders(ctx, value)) or any(r is value for fields in ctx.changing for r in fields.records):
+        return False  # a list that a loop around this one looks after keeps its length there
     return isinstance(value, Grown) or all(_storable(v) for v in value.items)
 
 
@@ -208,9 +213,11 @@ def _begin(ctx: Context, one: _Lengthened, rows: Rows) -> None:
         return
     before = given.now.length if isinstance(given, Grown) else ix(len(given.items))
     label = _label(ctx, given)
-    made = tuple(_room(ctx, kind, before + rows.count * one.stride, label) for kind in one.kinds or ())
+    count = rows.count if rows.most is None or not one.counted else ix(rows.most)
+    made = tuple(_room(ctx, kind, before + count * one.stride, label) for kind in one.kinds or ())
     one.start = LengthNow(before, depth)
-    one.made = Grown(made, one.form if one.kinds else None, one.start, given.kind)
+    counter = Record(SimpleNamespace, {"length": int_value(before)}, depth) if one.counted else None
+    one.made = Grown(made, one.form if one.kinds else None, one.start, given.kind, counter)
     ctx.builder.grown.append(one.made)
     if isinstance(given, Grown):
         for target, old in zip(made, given.rows, strict=True):
@@ -249,7 +256,8 @@ def _watched(ctx: Context, rows: Rows, lengthened: Sequence[_Lengthened]) -> Row
         _close(ctx, lengthened, loop)
         for one in lengthened:
             length = one.start.length + k * one.stride
-            one.made.now = LengthNow(length, len(ctx.builder.regions), length, loop)
+            around = ctx.looping, len(ctx.builder.scope.ranges)
+            one.made.now = LengthNow(length, len(ctx.builder.regions), length, loop, 0, around)
         return rows.item(k)
 
     return Rows(rows.count, item)
@@ -261,7 +269,9 @@ def _close(ctx: Context, lengthened: Sequence[_Lengthened], loop: object = None)
         now = one.made.now
         if loop is not None and now.loop is not loop:
             continue  # the first iteration begins
-        more = (now.length - now.begun).const if now.begun is not None else None
+        if one.counted and now.most <= one.stride:
+            continue
+        more = now.most if one.counted else (now.length - now.begun).const if now.begun is not None else None
         if more is None:
             raise ctx.refuse("a list to which loops append different numbers of items", GROWS, "SG102")
         if more != one.stride:
@@ -294,7 +304,8 @@ def lengthen(ctx: Context, method: Method, arguments: Sequence[Value]) -> None:
 
 def append(ctx: Context, owner: Grown, item: Value) -> None:
     """`name.append(item)`, for a list that a loop is making longer."""
-    if owner.now.depth != len(ctx.builder.regions):
+    more = _most(ctx, owner)
+    if more is None:
         raise growing(ctx.refuse("a list changed inside a branch or a loop of unknown length", GROWS, "SG102"), owner)
     found, form = _taken_apart(ctx, item)
     known = [_kind(r) for r in owner.rows]
@@ -306,9 +317,21 @@ def append(ctx: Context, owner: Grown, item: Value) -> None:
                          "use lists of items of one shape and type", "SG104")
     if joined != known:
         raise Refit(owner, joined, form)  # type: ignore[arg-type]
-    _store_item(ctx, owner, owner.now.length, item)
+    place = owner.length
+    _store_item(ctx, owner, place, item)
     _fix(item)
-    owner.now = replace(owner.now, length=owner.now.length + 1)
+    owner.now = replace(owner.now, length=owner.now.length + 1, most=owner.now.most + more)
+    if owner.counter is not None:
+        owner.counter.items["length"] = int_value(place + 1)
+
+
+def _most(ctx: Context, owner: Grown) -> int | None:
+    """How often an iteration comes by here at most; None where the list may not become longer here."""
+    if owner.counter is None:
+        return 1 if owner.now.depth == len(ctx.builder.regions) else None
+    loops, ranges = owner.now.around
+    trips = [r.trips for r in ctx.builder.scope.ranges[ranges:]]
+    return None if ctx.looping - loops != len(trips) or None in trips else math.prod(trips)  # type: ignore[arg-type]
 
 
 def _fix(item: Value) -> None:

@@ -6,6 +6,8 @@ import numpy as np
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe, int_value
 from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.masking import masked
+from sdfgad.frontend.settled import growing
 from sdfgad.frontend.sharing import refuse_stale
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -13,6 +15,7 @@ from sdfgad.frontend.values import (
     IntValue,
     LengthNow,
     ListValue,
+    Masked,
     Rows,
     Value,
     ViewValue,
@@ -29,15 +32,15 @@ FIXED = -1  # the depth of a list that nothing may change
 def item_at(ctx: Context, owner: Grown, place: Value) -> Value:
     """`name[place]`."""
     _check_fresh(ctx, owner)
-    if isinstance(place, slice) and owner.now.length.const is not None:
+    if isinstance(place, slice) and owner.length.const is not None:
         rows = tuple(_rows(subscript(ctx, r, place), r) for r in owner.rows)
         return Grown(rows, owner.form, LengthNow(rows[0].shape[0], owner.now.depth))
     k = to_int(ctx, place) if is_int(place) or isinstance(place, ArrayValue) else None
     if k is None:
         raise ctx.refuse(f"{describe(place)} as a place in a list that a loop has made", "use an array", "SG105")
-    at = k.ix if isinstance(k, IntValue) else ix(k) if k >= 0 else owner.now.length + k
-    scope = ctx.builder.scope
-    if not owner.rows or not scope.nonnegative(at) or not scope.nonnegative(owner.now.length - 1 - at):
+    at = k.ix if isinstance(k, IntValue) else ix(k) if k >= 0 else owner.length + k
+    scope, sure = ctx.builder.scope, owner.counter is not None  # looked at in the run
+    if not owner.rows or not sure and not (scope.nonnegative(at) and scope.nonnegative(owner.length - 1 - at)):
         raise ctx.refuse("an item of a list that may not be there yet", "use an array", "SG105")
     return _item(ctx, owner, at)
 
@@ -70,13 +73,17 @@ def items(ctx: Context, owner: Grown) -> list[Value]:
 def walked(ctx: Context, owner: Grown) -> Rows:
     """What a loop over the list walks over."""
     _check_fresh(ctx, owner)
+    if owner.counter is not None:
+        check_finished(ctx, owner)
+        room = owner.rows[0].shape[0].const if owner.rows else 0
+        return Rows(owner.length, lambda k: _item(ctx, owner, k), most=room)
     return Rows(ix(finished(ctx, owner)), lambda k: _item(ctx, owner, k))
 
 
 def stacked(ctx: Context, owner: Grown) -> ArrayValue:
     """The list as one array, its items along the first axis, as `np.array` makes it."""
     _check_fresh(ctx, owner)
-    count = finished(ctx, owner)
+    count = finished(ctx, owner) if owner.counter is None else None  # all there is room for
 
     def visit(form: Value) -> Value:
         if not isinstance(form, (tuple, list)):
@@ -89,11 +96,34 @@ def stacked(ctx: Context, owner: Grown) -> ArrayValue:
     return visit(owner.form)
 
 
+def as_data(ctx: Context, value: Value) -> Value:
+    """A list that a loop has made as an array, or as what is selected of one; anything else as it is."""
+    if not isinstance(value, Grown):
+        return value
+    return stacked(ctx, value) if value.counter is None else as_selected(ctx, value)
+
+
+def as_selected(ctx: Context, owner: Grown) -> Masked:
+    """A list whose length data have decided as an array: the first of its rows, as a mask selects them."""
+    check_finished(ctx, owner)
+    rows = stacked(ctx, owner)
+    there = ctx.invoke(ctx, np.less, [ctx.invoke(ctx, np.arange, [int_value(rows.shape[0])], {}),
+                                      int_value(owner.length)], {})
+    return masked(ctx, rows, there)
+
+
+def check_finished(ctx: Context, owner: Grown) -> None:
+    """Whether no loop is making a list longer."""
+    if owner.now.begun is not None:
+        raise growing(ctx.refuse("a list as a whole in the loop that makes it longer", "use an array", "SG102"), owner)
+
+
 def finished(ctx: Context, owner: Grown) -> int:
     """The length of a list that no loop is making longer now."""
-    count = owner.now.length.const
-    if owner.now.begun is not None or count is None:
-        raise ctx.refuse("a list as a whole in the loop that makes it longer", "use an array", "SG102")
+    check_finished(ctx, owner)
+    if (count := owner.length.const) is None or owner.counter is not None:
+        raise ctx.refuse("a list whose length data decide, where it has to be known",
+                         "loop over it, or use np.array of it", "SG103")
     return count
 
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array, int_ix, int_value
+from sdfgad.frontend.elementwise import as_array, describe, int_ix, int_value
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.settled import Endless
-from sdfgad.frontend.values import Applied, ArrayValue, Picked, Rows, Value, is_number
+from sdfgad.frontend.settled import Endless, taken
+from sdfgad.frontend.values import Applied, ArrayValue, Iterated, Picked, Rows, Value, is_number
 from sdfgad.frontend.views import to_int
 from sdfgad.frontend.walks import rows_of
 from sdfgad.ir.index import Ix, floordiv, ix, mod
@@ -92,6 +92,35 @@ def of_items(made: Callable[..., Any]) -> Rule:
     return rule
 
 
+def islice(ctx: Context, iterable: Value, *counts: Value) -> Value:
+    """`itertools.islice`, of iterators without an end, too."""
+    if not isinstance(iterable, Endless):
+        return of_items(itertools.islice)(ctx, iterable, *counts)
+    places = slice(*(None if c is None else int(to_int(ctx, c)) for c in counts))
+    if places.stop is None:
+        raise ctx.refuse("itertools.islice without an end of an iterator without an end", "say where it ends", "SG102")
+    return Picked(iterable.item(ix(k)) for k in range(places.start or 0, places.stop, places.step or 1))
+
+
+def following(ctx: Context, iterator: Value, *default: Value) -> Value:
+    """`next(iterator)`, and `next(iterator, default)`: one item, the others are left."""
+    if not isinstance(iterator, Iterated):
+        raise ctx.refuse(f"next of {describe(iterator)}", "next takes what iter(...) gives", "SG102")
+    given = taken(ctx, iterator, True)
+    if isinstance(given, Endless):
+        iterator.items.append(lambda: Endless(lambda k: given.item(k + 1), given.held))
+        return given.item(ix(0))
+    rows = rows_of(ctx, given) if isinstance(given, (ArrayValue, Rows)) else None
+    items = [] if rows is not None else items_of(ctx, given)
+    if rows.count.const if rows is not None else items:
+        left = Picked(items[1:]) if rows is None else Rows(rows.count - 1, lambda k: rows.item(k + 1), held=rows.held)
+        iterator.items.append(lambda: left)
+        return items[0] if rows is None else rows.item(ix(0))
+    if rows is not None and rows.count.const is None or not default:
+        raise ctx.refuse("next of an iterator that may have come to its end", "loop over it", "SG102")
+    return default[0]
+
+
 def starmap(ctx: Context, function: Value, iterable: Value) -> Value:
     return Picked(kept(ctx, ctx.invoke(ctx, function, items_of(ctx, v), {})) for v in items_of(ctx, iterable))
 
@@ -138,7 +167,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     functools.reduce: reduce, itertools.product: product, itertools.repeat: repeat, itertools.chain: chain,
     itertools.accumulate: accumulate, itertools.combinations: of_items(itertools.combinations),
     itertools.permutations: of_items(itertools.permutations), itertools.pairwise: of_items(itertools.pairwise),
-    itertools.islice: of_items(itertools.islice), itertools.starmap: starmap,
+    itertools.islice: islice, next: following, itertools.starmap: starmap,
     itertools.chain.from_iterable: chained, itertools.takewhile: while_true(itertools.takewhile),
     itertools.dropwhile: while_true(itertools.dropwhile), itertools.filterfalse: while_true(itertools.filterfalse),
     itertools.count: count, itertools.cycle: cycle,  functools.partial: applied, np.ndenumerate: ndenumerate,

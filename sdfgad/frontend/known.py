@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -48,7 +49,8 @@ def is_of_constants(callee: Value) -> bool:
     return getattr(callee, "__name__", "") in _OF_CONSTANTS.get(package, ())
 
 
+GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 PURE = (math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.trunc,
          int, float, bool, complex, str, tuple, max, min, sum, abs, round, len, divmod, pow, isinstance, range,
          np.dtype, np.finfo, np.iinfo, np.errstate, np.issubdtype, np.result_type, np.promote_types, np.isscalar,
-         sorted, type, slice, callable, any, all, set, frozenset)
+         sorted, type, slice, callable, any, all, set, frozenset, *GETTERS)

@@ -1,7 +1,7 @@
-"""Matrix products, contractions, factorisations and transforms: library operations where there is one."""
+"""Matrix products, contractions, factorisations and orders: library operations where there is one."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from string import ascii_letters
 
 import numpy as np
@@ -10,7 +10,6 @@ from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.bodies import matrix as matrix_bodies
 from sdfgad.frontend.bodies import order as order_bodies
 from sdfgad.frontend.bodies import shape as shape_bodies
-from sdfgad.frontend.bodies import signal as signal_bodies
 from sdfgad.frontend.builder import reads_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import copyto
@@ -328,29 +327,6 @@ def solve_triangular(ctx: Context, a: Value, b: Value, trans: Value = 0, lower: 
     kind = system_dtype(promote(ctx, (matrix, right)))
     return library(ctx, "trsolve", right.shape, [stored(ctx, matrix, kind), stored(ctx, right, kind)], kind,
                     lower=bool(lower), unit=bool(unit_diagonal))
-
-
-def transform(inverse_: bool) -> Callable[..., Value]:
-    """`np.fft.fft` or `np.fft.ifft`."""
-
-    def rule(ctx: Context, a: Value, n: Value = None, axis: Value = -1, norm: Value = None) -> Value:
-        value = as_array(ctx, a)
-        if not value.shape:
-            raise ctx.refuse("the Fourier transform of a number", code="SG103")
-        if n is not None or norm is not None:
-            scaled = signal_bodies.scaled_ifft if inverse_ else signal_bodies.scaled_fft
-            return ctx.invoke(ctx, scaled, [value, n, axis, norm], {})
-        kind = np.result_type(system_dtype(value.dtype), np.complex64)
-        moved = ctx.invoke(ctx, np.moveaxis, [value, axis, -1], {})
-        rows = ix(1)
-        for m in moved.shape[:-1]:
-            rows = rows * m
-        shape = moved.shape if moved.ndim <= 2 else (rows, moved.shape[-1])
-        source = stored(ctx, reshaped(ctx, moved, shape), kind)
-        result = library(ctx, "fft", shape, [source], kind, inverse=inverse_)
-        return ctx.invoke(ctx, np.moveaxis, [reshaped(ctx, result, moved.shape), -1, axis], {})
-
-    return rule
 
 
 def argsort(ctx: Context, a: Value, axis: Value = -1, kind: Value = None, stable: Value = None) -> Value:

@@ -41,6 +41,7 @@ from sdfgad.frontend.values import (
     Entries,
     Grown,
     IntValue,
+    Iterated,
     ListValue,
     Record,
     Rows,
@@ -60,7 +61,13 @@ Bind = Callable[[Value], None]
 
 def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]) -> None:
     """A `for` statement."""
-    iterable = taken(ctx, iterated(ctx, ctx.evaluate(ctx, stmt.iter)))
+    given = iterated(ctx, ctx.evaluate(ctx, stmt.iter))
+    _run_over(ctx, stmt, taken(ctx, given), bind)
+    if isinstance(given, Iterated) and not _may_end(stmt):
+        given.items.clear()
+
+
+def _run_over(ctx: Context, stmt: ast.For, iterable: Value, bind: Callable[[ast.expr, Value], None]) -> None:
     if isinstance(iterable, Yielding):
         run_generator(ctx, stmt, iterable)
         return
@@ -106,7 +113,28 @@ def _run_lists(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
     except UnsupportedError:
         done = False
     if not done:
-        raise refusal
+        back()
+        _counted_items(ctx, stmt, rows, bind, refusal)
+
+
+def _counted_items(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, refusal: GrowingRefusal) -> None:
+    """A loop where data decide how many items lists get: these are counted in the run."""
+    lists, back = lists_of(ctx, stmt), ctx.mark()
+    more = None if refusal.changed is None else may_grow(ctx, [refusal.changed], rows, 0, True)
+    while True:
+        lists += [v for v in more or () if all(v is not known for known in lists)]
+        try:
+            if run_growing(ctx, lists, rows, 0, lambda r: _run_rows(ctx, stmt, r, bind), counted=True):
+                return
+            raise refusal
+        except UnsupportedError as found:
+            changed = found.changed if isinstance(found, GrowingRefusal) and found is not refusal else None
+            if changed is None or any(v is changed for v in lists):
+                raise refusal from None
+        back()
+        more = may_grow(ctx, [changed], rows, 0, True)
+        if not more:
+            raise refusal
 
 
 def _in_rhythm(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, rhythm: Rhythm | None) -> bool:
@@ -198,6 +226,8 @@ def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: 
         forms.append(LoopForm(lambda: _peeled(ctx, stmt, rows, bind), ("sharing",)))
     if count is not None and not short:
         forms.append(changing_form(ctx, lambda: _peeled(ctx, stmt, rows, bind, MOST_PEELED)))
+    if not short:
+        forms.append(changing_form(ctx, lambda: _counted(ctx, stmt, rows, bind, exchange=True, blanks=True)))
     forms.append(exchanging_form(ctx, stmt, lambda: _counted(ctx, stmt, rows, bind, exchange=True)))
     if short:
         forms.append(unrolled)
@@ -286,8 +316,8 @@ def _unroll(ctx: Context, stmt: ast.For, items: Iterable[Value], bind: Bind) -> 
 # loops of the program
 
 def _counted(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int = 1,
-             exchange: bool = False) -> None:
-    """A loop of the program; `copies` iterations in one, those that remain after it."""
+             exchange: bool = False, blanks: bool = False) -> None:
+    """A loop of the program; `copies` iterations in one, those that remain after it. blanks: as in `Trial`."""
     start, stop, step = _span(ctx, rows, copies)
     label = next((n.id for n in ast.walk(stmt.target) if isinstance(n, ast.Name)), "i")
     source = ctx.builder.source
@@ -324,7 +354,7 @@ def _counted(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int = 
         body_live = body_live | ctx.frame.liveness.at_loop[stmt]
     short = rows.count.const is not None and rows.count.const <= UNROLL_TRIPS  # written out, lists are free to change
     fixpoint(ctx, stmt, body_live - frozenset(assigned([ast.Expr(stmt.target)])), once,
-             Trial(copies > 1, exchange, not short))
+             Trial(copies > 1, exchange, not short, blanks))
     if copies > 1:
         for k in range((rows.count.const or 0) // copies * copies, rows.count.const or 0):
             bind(rows.item(ix(k)))

@@ -12,7 +12,18 @@ from sdfgad.frontend.elementwise import INT, as_array, expand, to_ix
 from sdfgad.frontend.layout import like_order
 from sdfgad.frontend.sharing import READ_ONLY
 from sdfgad.frontend.structures import is_tree, mapped
-from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Reading, Shape, Value, ViewValue, is_number, references
+from sdfgad.frontend.values import (
+    ArrayValue,
+    IntValue,
+    Lazy,
+    NoneOr,
+    Reading,
+    Shape,
+    Value,
+    ViewValue,
+    is_number,
+    references,
+)
 from sdfgad.ir.index import elem, ix
 from sdfgad.ir.program import Array
 
@@ -64,6 +75,8 @@ def same(a: Value, b: Value) -> bool:
         return (a.view, a.scalar, a.weak, a.readonly) == (b.view, b.scalar, b.weak, b.readonly)
     if isinstance(a, tuple):
         return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, NoneOr):
+        return same(a.there, b.there) and same(a.value, b.value)
     if isinstance(a, Reading):
         return True
     if is_number(a):

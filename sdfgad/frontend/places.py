@@ -58,7 +58,7 @@ def item_at(ctx: Context, value: Value, items: Value) -> Value:
         first = to_int(ctx, first)
     made = _listed(ctx, value) if is_int(first) else None
     if made is not None:
-        item = made[1](_place(ctx, made[0], first))
+        item = made[1](place(ctx, made[0], first))
         return subscript(ctx, item, tuple(rest)) if rest else item
     if isinstance(value, Masked) and isinstance(first, Masked) and first.values.dtype == BOOL and not rest:
         return _selected_again(ctx, value, first)
@@ -94,12 +94,12 @@ def _listed(ctx: Context, value: Value) -> tuple[Ix, Callable[[Ix], Value]] | No
         subscript(ctx, table.rows, (int_value(k), d)) for d in places))
 
 
-def _place(ctx: Context, count: Ix, place: Value) -> Ix:
+def place(ctx: Context, count: Ix, given: Value) -> Ix:
     """A place among `count`: looked at in the run unless it is one for certain."""
-    k, scope = int_ix(place), ctx.builder.scope
+    k, scope = int_ix(given), ctx.builder.scope
     if scope.nonnegative(k) and scope.nonnegative(count - 1 - k):
         return k
-    return int_ix(to_int(ctx, ctx.invoke(ctx, choosing.place_in_table, [int_value(count), place], {})))
+    return int_ix(to_int(ctx, ctx.invoke(ctx, choosing.place_in_table, [int_value(count), given], {})))
 
 
 def rows_times(ctx: Context, a: Masked | SelectedColumns, b: Value) -> Value:

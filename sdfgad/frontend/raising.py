@@ -2,17 +2,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from sdfgad.frontend.arithmetic import known_truth, truth_value
-from sdfgad.frontend.branches import facts_of
+from sdfgad.frontend.comparisons import facts_of
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import BOOL
+from sdfgad.frontend.elementwise import BOOL, as_array, describe
+from sdfgad.frontend.grown import as_data
 from sdfgad.frontend.liveness import always_exits, has_exit
+from sdfgad.frontend.none_or import asked, tell
 from sdfgad.frontend.run_texts import known
-from sdfgad.frontend.values import RunText, Value
+from sdfgad.frontend.surroundings import LIBRARIES
+from sdfgad.frontend.values import Grown, ListValue, NoneOr, Record, RunText, Unbound, Value, contained, like
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import FAILED, Failure, If, Lib, View
@@ -70,6 +73,61 @@ def run_assert(ctx: Context, stmt: ast.Assert) -> None:
     ctx.builder.consume(value)
     ctx.builder.flush()
     raise_if(ctx, opposite(condition), failing)
+    tell(ctx, stmt.test, True)
+
+
+def definite(ctx: Context, value: Value) -> Value:
+    """A value that is used: Python's error where it is None."""
+    value = asked(value)
+    if not isinstance(value, NoneOr):
+        return value
+    return _there(ctx, value, Failure(TypeError, ("None where a value is needed",)))
+
+
+def bound(ctx: Context, name: str, value: Unbound) -> Value:
+    """The value of a name that some ways bind: Python's error on others."""
+    return _there(ctx, value, Failure(UnboundLocalError, (
+        f"cannot access local variable {name!r} where it is not associated with a value",)))
+
+
+def _there(ctx: Context, value: NoneOr, failure: Failure) -> Value:
+    ctx.builder.check_quiet()
+    ctx.builder.flush()
+    raise_if(ctx, opposite(as_array(ctx, value.there).at(())), lambda: fail(ctx, failure))
+    return value.value
+
+
+def definite_parts(ctx: Context, value: Value) -> Value:
+    """A result, of which nothing may be None in some runs alone."""
+    if not any(isinstance(p, NoneOr) for p in contained(value)):
+        return value
+    if isinstance(value, (ListValue, Record)):
+        items = value.items.items() if isinstance(value, Record) else enumerate(value.items)
+        for key, item in list(items):
+            value.items[key] = definite_parts(ctx, item)
+        return value
+    return like(value, [definite_parts(ctx, v) for v in value]) if isinstance(value, tuple) else definite(ctx, value)
+
+
+def definite_arguments(ctx: Context, callee: Value, arguments: Sequence[Value],
+                       keywords: Mapping[str, Value]) -> Sequence[Value]:
+    """The arguments of a call: functions of a library may take None for some of them, but not for the first."""
+    home = (getattr(callee, "__module__", None) or "").split(".")[0]
+    if home == "numpy" or isinstance(callee, np.ufunc):
+        arguments = [as_data(ctx, a) if isinstance(a, Grown) and a.counter is not None else a for a in arguments]
+    if home not in LIBRARIES | {"math"} or callee in _HANDING_ON:
+        return arguments
+    everywhere = isinstance(callee, np.ufunc) or home == "math" or callee in _OF_NUMBERS
+    made = [definite(ctx, a) if everywhere or k == 0 and home in ("numpy", "scipy") else a
+            for k, a in enumerate(arguments)]
+    if (odd := next((p for v in (*made, *keywords.values()) for p in contained(v) if isinstance(p, NoneOr)), None)):
+        raise ctx.refuse(f"{describe(odd)} as an argument of this function", "ask first whether it is None", "SG102")
+    return made
+
+
+_OF_NUMBERS = (abs, float, int, round, max, min, sum, len, range, pow)
+_HANDING_ON = (list, tuple, dict, zip, enumerate, reversed, setattr, getattr, hasattr)
+
 
 
 def fail(ctx: Context, failure: Failure) -> None:

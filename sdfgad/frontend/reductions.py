@@ -30,7 +30,7 @@ from sdfgad.frontend.elementwise import (
     truth,
 )
 from sdfgad.frontend.generators import Yielding, listed
-from sdfgad.frontend.grown import stacked
+from sdfgad.frontend.grown import as_data
 from sdfgad.frontend.masking import over_mask
 from sdfgad.frontend.settled import taken
 from sdfgad.frontend.shaping import axis_numbers, expand_dims
@@ -267,7 +267,7 @@ def builtin_extremum(ufunc: np.ufunc, reducer: Callable[..., Value]) -> Callable
             return rule(ctx, *items) if key is None and len(items) > 1 else items[0] if key is None else ctx.invoke(
                 ctx, choosing.first_best, [tuple(items), key, ufunc is np.greater], {})
         if len(values) == 1:
-            sequence = stacked(ctx, values[0]) if isinstance(values[0], Grown) else values[0]
+            sequence = as_data(ctx, values[0])
             if isinstance(sequence, (ArrayValue, Masked)):
                 if (sequence if isinstance(sequence, ArrayValue) else sequence.values).ndim != 1:
                     raise ctx.refuse(f"the builtin extremum of {describe(values[0])}", "use np.max or np.min", "SG107")
@@ -297,11 +297,10 @@ def _better(ctx: Context, ufunc: np.ufunc, best: Value, other: Value) -> Value:
 
 
 def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
-    iterable = taken(ctx, iterated(ctx, iterable))
+    iterable = taken(ctx, iterated(ctx, iterable), True)
     if isinstance(iterable, Yielding):
         iterable = listed(ctx, iterable)
-    if isinstance(iterable, Grown):
-        iterable = stacked(ctx, iterable)
+    iterable = as_data(ctx, iterable)
     if isinstance(iterable, (ArrayValue, Masked)):
         total: Value = sum_(ctx, iterable, 0)
         return total if is_number(start) and start == 0 else apply(ctx, np.add, start, total)
@@ -322,7 +321,7 @@ def length(ctx: Context, value: Value) -> Value:
     if isinstance(value, (Masked, PlaceTable)) or isinstance(value, MaskPlaces) and value.part is not None:
         return places.length(ctx, value)
     if isinstance(value, Grown):
-        return int_value(value.now.length)
+        return int_value(value.length)
     if isinstance(value, (ListValue, Entries)) or isinstance(value, Record) and issubclass(value.form, dict):
         return len(items_of(ctx, value))
     if isinstance(value, (tuple, list, str, range, dict, set, frozenset)):

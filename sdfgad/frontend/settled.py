@@ -56,13 +56,28 @@ def unsettled(ctx: Context, what: str) -> ChangingRefusal:
     return changing(ctx.refuse(f"{what}, which may not be there at this point", _HELP, "SG107"))
 
 
-def taken(ctx: Context, value: Value) -> Value:
-    """What an iterator gives, once; anything else as it is."""
+def taken(ctx: Context, value: Value, whole: bool = False) -> Value:
+    """What an iterator gives, once; anything else as it is. whole: all of it is used up for certain, so that nothing
+    is left; how much is left otherwise, nobody keeps count of."""
     if not isinstance(value, Iterated):
         return value
     if value.depth != len(ctx.builder.regions):
         raise ctx.refuse("an iterator made outside of the loop or branch that uses it up", "make a list of it", "SG102")
-    return value.items.pop()() if value.items else ()
+    if value.items == [_begun]:
+        raise ctx.refuse("the rest of an iterator that something else has begun to use", "make a list of it: list(...)",
+                         "SG102")
+    made = value.items.pop()() if value.items else ()
+    if not whole:
+        value.items.append(_begun)
+    for part in value.held if whole else ():
+        if isinstance(part, Iterated) and part.items == [_begun]:
+            part.items.clear()  # a generator expression has looked at all of it
+    return made
+
+
+def _begun() -> Value:
+    """What stands in an iterator that has been used in part."""
+    raise AssertionError
 
 
 def settled(ctx: Context, owner: Record) -> dict[Any, Value]:

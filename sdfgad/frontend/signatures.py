@@ -12,6 +12,9 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.settled import taken
 from sdfgad.frontend.values import Value
 
+_IN_PART = (zip, enumerate, map, filter, any, all, reversed, iter)
+"""What may leave a part of the iterators that it is given."""
+
 
 def by_name(ctx: Context, callee: Value, rule: Callable[..., Value], skipped: int, arguments: Sequence[Value],
             keywords: Mapping[str, Value]) -> tuple[list[Value], dict[str, Value]]:
@@ -21,7 +24,9 @@ def by_name(ctx: Context, callee: Value, rule: Callable[..., Value], skipped: in
     rule does not have is left out if it is what the function of NumPy or SciPy has by default, and refused otherwise.
     Iterators are used up.
     """
-    arguments = [taken(ctx, a) for a in arguments]
+    if callee is not next:
+        whole = callee not in _IN_PART and getattr(callee, "__module__", "") != "itertools"
+        arguments = [taken(ctx, a, whole) for a in arguments]
     package = str(getattr(callee, "__module__", "")).split(".")[0]
     if package not in ("numpy", "scipy") or isinstance(callee, np.ufunc) or not inspect.isroutine(callee):
         return list(arguments), dict(keywords)

@@ -31,8 +31,9 @@ from sdfgad.frontend.in_place import check_update
 from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.loops import run_for
 from sdfgad.frontend.managers import run_with
+from sdfgad.frontend.none_or import tell
 from sdfgad.frontend.outside import found_outside
-from sdfgad.frontend.raising import always_raises, opposite, raise_if, run_assert, run_raise
+from sdfgad.frontend.raising import always_raises, definite, opposite, raise_if, run_assert, run_raise
 from sdfgad.frontend.records import put_attribute
 from sdfgad.frontend.settled import taken
 from sdfgad.frontend.sharing import SharingRefusal
@@ -136,18 +137,20 @@ def _guard(ctx: Context, stmt: ast.If, condition: Expr) -> None:
     """if c: raise E   else: s   ->   if c: raise E   ;   s"""
     raises, other = (stmt.body, stmt.orelse) if always_raises(stmt.body) else (stmt.orelse, stmt.body)
     raise_if(ctx, condition if raises is stmt.body else opposite(condition), lambda: execute(ctx, raises))
+    tell(ctx, stmt.test, raises is not stmt.body)
     execute(ctx, other)
 
 
 def _branch(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence[ast.stmt], inside: tuple[bool, bool]) -> None:
     """The statement with the rest of its block in those branches that `inside` says."""
 
-    def way(body: Sequence[ast.stmt], continues: bool) -> None:
+    def way(body: Sequence[ast.stmt], holds: bool) -> None:
+        tell(ctx, stmt.test, holds)
         execute(ctx, body)
-        if continues:
+        if inside[not holds]:
             _rest(ctx, stmt, rest)
 
-    run_branches(ctx, condition, lambda: way(stmt.body, inside[0]), lambda: way(stmt.orelse, inside[1]),
+    run_branches(ctx, condition, lambda: way(stmt.body, True), lambda: way(stmt.orelse, False),
                  _needed(ctx, stmt, rest if any(inside) else ()))
 
 
@@ -205,8 +208,8 @@ def assign(ctx: Context, target: ast.expr, value: Value, alone: bool = True) -> 
     if isinstance(target, ast.Name):
         bind(ctx, target.id, value, alone)
     elif isinstance(target, ast.Subscript):
-        base = evaluate(ctx, target.value)
-        items = evaluate(ctx, target.slice)
+        base = definite(ctx, evaluate(ctx, target.value))
+        items = definite(ctx, evaluate(ctx, target.slice))
         with ctx.at(target):
             store_item(ctx, base, items, value)
     elif isinstance(target, (ast.Tuple, ast.List)):
@@ -222,7 +225,7 @@ def assign(ctx: Context, target: ast.expr, value: Value, alone: bool = True) -> 
 
 
 def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value) -> None:
-    value = taken(ctx, iterated(ctx, value))
+    value = taken(ctx, iterated(ctx, definite(ctx, value)), True)
     value = listed(ctx, value) if isinstance(value, Yielding) else value
     items = _with_rest(ctx, target, list(items_of(ctx, value)))
     if len(items) != len(target.elts):
@@ -252,16 +255,16 @@ def _with_rest(ctx: Context, target: ast.Tuple | ast.List, items: list[Value]) -
 def _augmented(ctx: Context, stmt: ast.AugAssign) -> None:
     ufunc, target = operator_of(stmt.op), stmt.target
     if isinstance(target, ast.Name):
-        old = evaluate(ctx, ast.copy_location(ast.Name(target.id, ast.Load()), target))
-        value = evaluate(ctx, stmt.value)
+        old = definite(ctx, evaluate(ctx, ast.copy_location(ast.Name(target.id, ast.Load()), target)))
+        value = definite(ctx, evaluate(ctx, stmt.value))
         _update_name(ctx, target.id, old, ufunc, value)
         return
-    base = evaluate(ctx, target.value)
+    base = definite(ctx, evaluate(ctx, target.value))
     if isinstance(target, ast.Attribute):
-        update_attribute(ctx, base, target.attr, ufunc, lambda: evaluate(ctx, stmt.value))
+        update_attribute(ctx, base, target.attr, ufunc, lambda: definite(ctx, evaluate(ctx, stmt.value)))
         return
-    items = settled(ctx, evaluate(ctx, target.slice))
-    update_items(ctx, base, items, ufunc, lambda: evaluate(ctx, stmt.value))
+    items = settled(ctx, definite(ctx, evaluate(ctx, target.slice)))
+    update_items(ctx, base, items, ufunc, lambda: definite(ctx, evaluate(ctx, stmt.value)))
 
 
 def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Value) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.outside import found_outside, outside
-from sdfgad.frontend.values import ListValue, Record, Value, contained
+from sdfgad.frontend.values import ListValue, NoneOr, Record, Value, contained
 from sdfgad.trees import DICTS, assembled, contents, is_named, is_plain_dataclass, step
 
 
@@ -33,6 +33,8 @@ def items_in(value: Value) -> Mapping[Any, Value] | None:
         return value.items
     if isinstance(value, ListValue):
         return dict(enumerate(value.items))
+    if isinstance(value, NoneOr):
+        return {"?": value.there, "": value.value}
     return contents(value) if isinstance(value, (tuple, list)) else None
 
 
@@ -70,7 +72,11 @@ def leaves_of(value: Value, path: str = "") -> Iterator[tuple[str, Value]]:
         return
     kind = value.form if isinstance(value, Record) else type(value)
     for key, item in items.items():
-        yield from leaves_of(item, path + (f"[{key}]" if isinstance(value, ListValue) else step(kind, key)))
+        yield from leaves_of(item, path + _step(kind, key))
+
+
+def _step(kind: type, key: Any) -> str:
+    return key if issubclass(kind, NoneOr) else f"[{key}]" if kind is ListValue else step(kind, key)
 
 
 def rebuilt(form: Form | None, leaves: Iterator[Value], depth: int) -> Value:
@@ -78,6 +84,10 @@ def rebuilt(form: Form | None, leaves: Iterator[Value], depth: int) -> Value:
     if form is None:
         return next(leaves)
     items = {k: rebuilt(f, leaves, depth) for k, f in form.items}
+    if issubclass(form.kind, NoneOr):
+        there = items["?"]
+        return items[""] if there is True else None if there is False and form.kind is NoneOr else form.kind(
+            there, items[""])
     if issubclass(form.kind, tuple):
         return assembled(form.kind if is_named(form.kind) else tuple, items)
     if issubclass(form.kind, (list, deque)):
@@ -110,8 +120,10 @@ def difference(before: Form | None, after: Form | None, path: str) -> str:
         told = sorted(map(repr, set(keys) ^ set(others)))
         return f"{path} has {', '.join(told)} only sometimes" if told else f"the keys of {path} change their order"
     return next(found for (k, a), (_, b) in zip(before.items, after.items, strict=True)
-                if (found := difference(a, b, path + step(before.kind, k))))
+                if (found := difference(a, b, path + _step(before.kind, k))))
 
 
 def _named(form: Form | None) -> str:
-    return "a single value" if form is None else f"a {form.kind.__name__}"
+    if form is None or issubclass(form.kind, NoneOr):
+        return "a single value" if form is None else "None or a value"
+    return f"a {form.kind.__name__}"

@@ -5,9 +5,10 @@ NumPy's view semantics, `Lazy` a result that has not been stored yet and is used
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -175,25 +176,36 @@ class ListValue:
 @dataclass(frozen=True)
 class LengthNow:
     """How long a list is at this point, and the region it may change in. While a loop makes it longer, `begun` is its
-    length at the head of the iteration, and `loop` says which loop it is."""
+    length at the head of the iteration, and `loop` says which loop it is. Where data decide how long it becomes, `most`
+    is the most that this iteration has made it longer, and `around` how many loops and ranges its head is in."""
 
     length: Ix
     depth: int
     begun: Ix | None = None
     loop: object = None
+    most: int = 0
+    around: tuple[int, int] = (0, 0)
 
 
 @dataclass(eq=False)
 class Grown:
     """A list that a loop of the program makes longer: item k is `form` with row k of `rows` in place of their numbers.
 
-    All names and containers that hold it hold the same one; only `now` changes.
+    All names and containers that hold it hold the same one; only `now` changes. counter: holds the length where data
+    decide it.
     """
 
     rows: tuple[ViewValue, ...]
     form: Value
     now: LengthNow
     kind: type = list
+    counter: Record | None = None
+
+    @property
+    def length(self) -> Ix:
+        """How long it is at this point."""
+        found = self.now.length if self.counter is None else self.counter.items["length"]
+        return found.ix if isinstance(found, IntValue) else ix(found)
 
 
 @dataclass(eq=False)
@@ -228,11 +240,9 @@ class Entries:
 
 @dataclass(frozen=True)
 class Maybe:
-    """A name bound in only some of the ways to this point; reading it is refused.
-
-    `when` names the flag that, raised, says that the name is bound. `trips` is a container of the number of times that
-    the loop has run which binds it: reading the name is an error of the run where that is zero.
-    """
+    """A name bound in only some of the ways to this point; reading it is refused. `when` names the
+    flag that, raised, says that the name is bound. `trips` is a container of the number of times that the loop has run
+    which binds it: reading the name is an error of the run where that is zero."""
 
     value: Value
     when: str = ""
@@ -250,12 +260,13 @@ class RangeValue:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What a `for` walks over at run time: `count` items, item k made by `item(k)` of what is in `held`."""
+    """What a `for` walks over at run time: `count` items, at most `most`, item k made by `item(k)` of those `held`."""
 
     count: Ix
     item: Callable[[Ix], Value] = field(repr=False)
     span: tuple[Ix, Ix, int] | None = None  # start, stop, step when the items are those of a range
     held: tuple[Value, ...] = ()
+    most: int | None = None
 
 
 class Picked(tuple):
@@ -313,6 +324,20 @@ class Opaque:
     """What a library function makes that is good for other ones alone, as factors of a matrix: never a result."""
 
 
+@dataclass(frozen=True, eq=False)
+class NoneOr(Opaque):
+    """What is None on some of the ways to this point: `there` says whether it is not, `value` is what it is then. told:
+    which of the two it is, where tests around this point say so."""
+
+    there: Value
+    value: Value
+    told: bool | None = None
+
+
+class Unbound(NoneOr):
+    """A name that is not bound on some of the ways to this point, in place of None."""
+
+
 @dataclass(frozen=True)
 class RunText(Opaque):
     """Text with values of the run in it, which stand there as they do in the source: for messages alone."""
@@ -332,44 +357,19 @@ class Applied:
 def contained(value: Value) -> Iterator[Value]:
     """The value and everything inside tuples, lists, dicts and objects."""
     yield value
-    if isinstance(value, (tuple, list)):
-        for item in value:
-            yield from contained(item)
-    elif isinstance(value, ListValue):
-        for item in value.items:
-            yield from contained(item)
-    elif isinstance(value, Record):
-        for item in value.items.values():
-            yield from contained(item)
-    elif isinstance(value, Grown):
-        yield from value.rows
-    elif isinstance(value, (Rows, Iterated)):
-        for item in value.held:
-            yield from contained(item)
-    elif isinstance(value, Entries):
-        yield from contained(value.owner)
-    elif isinstance(value, partial):
-        for item in (*value.args, *value.keywords.values()):
-            yield from contained(item)
-    elif isinstance(value, Maybe):
-        yield from contained(value.value)
-    elif isinstance(value, Masked):
-        yield from (value.values, value.mask)
-        yield from contained(value.table)
-    elif isinstance(value, Method):
-        yield from contained(value.owner)
-    elif isinstance(value, Applied):
-        for item in (value.function, *value.arguments, *value.keywords.values()):
-            yield from contained(item)
-    elif isinstance(value, SelectedColumns):
-        yield from contained(value.rows)
-    elif isinstance(value, MaskPlaces):
-        yield value.mask
-        yield from contained(value.table)
-    elif isinstance(value, PlaceTable):
-        yield from (value.rows, IntValue(value.count))
-    elif isinstance(value, SliceValue):
-        yield from (value.start, value.stop, value.step)
+    within = _WITHIN.get(type(value))
+    for item in within(value) if within else value if isinstance(value, (tuple, list)) else ():
+        yield from contained(item)
+
+
+_WITHIN: Mapping[type, Callable[[Any], Iterable[Value]]] = MappingProxyType({
+    ListValue: lambda v: v.items, Record: lambda v: v.items.values(), Grown: lambda v: (*v.rows, v.counter),
+    **dict.fromkeys((Rows, Iterated), lambda v: v.held), **dict.fromkeys((Entries, Method), lambda v: (v.owner,)),
+    Maybe: lambda v: (v.value,), **dict.fromkeys((NoneOr, Unbound), lambda v: (v.there, v.value)),
+    partial: lambda v: (*v.args, *v.keywords.values()), Masked: lambda v: (v.values, v.mask, v.table),
+    Applied: lambda v: (v.function, *v.arguments, *v.keywords.values()), SelectedColumns: lambda v: (v.rows,),
+    MaskPlaces: lambda v: (v.mask, v.table), PlaceTable: lambda v: (v.rows, IntValue(v.count)),
+    SliceValue: lambda v: (v.start, v.stop, v.step)})
 
 
 def like(value: tuple, items: Sequence[Value]) -> tuple:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 
+from sdfgad.frontend.advice import GROWS, GROWS_WHILE
 from sdfgad.frontend.arithmetic import known_truth, truth_value
 from sdfgad.frontend.carried import Carry, Trial, after_loop, close_carry, fixpoint, kept_count, open_carry, restore
 from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
@@ -18,6 +19,7 @@ from sdfgad.frontend.loop_forms import (
     first_iteration,
     first_that_works,
 )
+from sdfgad.frontend.settled import GrowingRefusal
 from sdfgad.frontend.values import Value
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.program import While
@@ -37,7 +39,13 @@ def run_while(ctx: Context, stmt: ast.While) -> None:
     forms = [LoopForm(lambda: _conditional(ctx, stmt)), exchanging]
     if decided:
         forms.append(changing_form(ctx, lambda: _peeled_while(ctx, stmt)))
-    first_that_works(ctx, stmt, [*forms, unrolled])
+    forms.append(changing_form(ctx, lambda: _conditional(ctx, stmt, blanks=True)))
+    try:
+        first_that_works(ctx, stmt, [*forms, unrolled])
+    except GrowingRefusal as found:
+        if found.changed is not None and found.help == GROWS:
+            found.help = GROWS_WHILE
+        raise
 
 
 def _peeled_while(ctx: Context, stmt: ast.While) -> None:
@@ -66,7 +74,7 @@ def _unrolled_while(ctx: Context, stmt: ast.While) -> None:
     ctx.frame.names[BREAK] = False
 
 
-def _conditional(ctx: Context, stmt: ast.While) -> None:
+def _conditional(ctx: Context, stmt: ast.While, blanks: bool = False) -> None:
     source = ctx.builder.source
 
     def once(carry: Carry) -> None:
@@ -89,7 +97,7 @@ def _conditional(ctx: Context, stmt: ast.While) -> None:
         ended.append(until)
 
     ended: list[str | None] = []
-    fixpoint(ctx, stmt, ctx.frame.liveness.at_loop[stmt], once, Trial(False, True))
+    fixpoint(ctx, stmt, ctx.frame.liveness.at_loop[stmt], once, Trial(False, True, blanks=blanks))
     loop_else(ctx, stmt, ended[-1])
 
 

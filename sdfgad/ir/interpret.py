@@ -194,7 +194,8 @@ class _Machine:
         result = LIBRARY[stmt.op](*(self.read(v) for v in stmt.ins), **stmt.attrs)
         results = result if isinstance(result, tuple) else (result,)
         for view, value in zip(stmt.outs, results, strict=True):
-            self.write(view, np.asarray(value), bool(stmt.attrs.get("accumulate")))
+            of_kind = np.real(value) if view.dtype.kind == "f" else value
+            self.write(view, np.asarray(of_kind), bool(stmt.attrs.get("accumulate")))
 
     def python(self, stmt: Lib) -> None:
         outs = [np.empty(tuple(self.index(n) for n in v.shape), v.dtype) for v in stmt.outs[:-1]]
@@ -295,8 +296,9 @@ def _cholesky_adjoint(factor: np.ndarray, cotangent: np.ndarray) -> np.ndarray:
     return x
 
 
-def _fft(a: np.ndarray, inverse: bool = False) -> np.ndarray:
-    return np.fft.ifft(a) if inverse else np.fft.fft(a)
+def _fft(a: np.ndarray, inverse: bool, scaled: bool, accumulate: bool = False) -> np.ndarray:
+    transform = np.fft.ifft if inverse else np.fft.fft
+    return transform(a) if inverse is scaled else transform(a, norm="forward")
 
 
 def _seal(state: np.ndarray) -> tuple[np.ndarray, np.uint64]:

@@ -232,7 +232,7 @@ def _points(view: View) -> tuple[tuple[Range, ...], tuple[Ix, ...]]:
 
 
 def _lib(op: str, out: View, ins: tuple[View, ...], stmt: Lib, **attrs: object) -> Lib:
-    kept = {k: v for k, v in attrs.items() if v is not False or k in ("lower", "unit", "inverse")}
+    kept = {k: v for k, v in attrs.items() if v is not False or k in ("lower", "unit", "inverse", "scaled")}
     return Lib(op, (out,), ins, MappingProxyType(kept), stmt.source)
 
 
@@ -278,14 +278,10 @@ def _trsolve(stmt: Lib, scope: TangentScope) -> list[Stmt]:
 
 
 def _fft(stmt: Lib, scope: TangentScope) -> list[Stmt]:
-    """The adjoint of the transform is n times the inverse transform; of the inverse, the transform over n."""
-    x, g = stmt.ins[0], stmt.outs[0]
-    inverse = bool(stmt.attrs.get("inverse"))
-    extents = tuple(n.const or 0 for n in x.shape)
-    held = scope.fresh("lin", extents, x.dtype).whole
-    factor = algebra.number(1 / max(1, extents[-1]) if inverse else extents[-1], x.dtype)
-    return [_lib("fft", held, (g,), stmt, inverse=not inverse),
-            _each(x, lambda p: algebra.mul(factor, load(held, p)), "+", stmt)]
+    """The adjoint of the transform is the inverse one, as they are without a division by n, or both with it. Where
+    numbers are real on one side, real parts are all that is asked for on the other one."""
+    return [_lib("fft", stmt.ins[0], (stmt.outs[0],), stmt, accumulate=True, inverse=not stmt.attrs["inverse"],
+                 scaled=stmt.attrs["scaled"])]
 
 
 def _cholesky(stmt: Lib, scope: TangentScope) -> list[Stmt]:

@@ -24,17 +24,15 @@ def conj(e: Expr) -> Expr:
         return e
     if isinstance(e, Const):
         return algebra.number(complex(e.value).conjugate(), e.dtype)
+    if algebra.as_real(e) is not None:
+        return e
     return e.args[0] if isinstance(e, Call) and e.fn == "conj" else Call("conj", (e,), e.dtype)
-
-
-def _real_dtype(dtype: np.dtype) -> np.dtype:
-    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
 def _cast(g: Expr, dtype: np.dtype) -> Expr:
     """real -> complex transposes to the real part, a change of precision to the change back."""
     if g.dtype.kind == "c" and dtype.kind != "c":
-        g = Call("real", (g,), _real_dtype(g.dtype))
+        g = algebra.real(g)
     return algebra.cast(g, dtype)
 
 
@@ -53,8 +51,7 @@ UNARY: Mapping[str, Transpose] = MappingProxyType({
 
 def transposed_complex(g: Expr) -> tuple[Expr, Expr]:
     """`complex(re, im)` sends the parts of the cotangent back to its operands."""
-    real = _real_dtype(g.dtype)
-    return Call("real", (g,), real), Call("imag", (g,), real)
+    return algebra.real(g), Call("imag", (g,), algebra.component(g.dtype))
 
 
 _as_functions: ContextVar[bool] = ContextVar("as_functions", default=False)

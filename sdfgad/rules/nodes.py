@@ -119,7 +119,7 @@ def _sample_factor(rng: np.random.Generator, draw: Callable[..., np.ndarray]) ->
 
 
 def _sample_signal(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
-    return {"ins": (draw(2, 4) + 1j * draw(2, 4),), "attrs": {"inverse": False}}
+    return {"ins": (draw(2, 4) + 1j * draw(2, 4),), "attrs": {"inverse": False, "scaled": False}}
 
 
 @node_rule("matmul", _sample_matmul)

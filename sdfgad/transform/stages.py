@@ -34,6 +34,7 @@ from sdfgad.transform.products.scales import fold_scales
 from sdfgad.transform.products.write_out_products import WrittenOut, write_out_products
 from sdfgad.transform.storage.broadcasts import propagate_broadcasts
 from sdfgad.transform.storage.collapse import collapse_equal_rows
+from sdfgad.transform.storage.real_parts import take_real_parts
 from sdfgad.transform.sums.collect import collect_sums
 from sdfgad.transform.sums.direct_sums import sum_directly
 from sdfgad.transform.sums.pairs import sum_over_pairs
@@ -72,6 +73,9 @@ PROPAGATE_SHIFTED_COPIES = Pass(
 PART_VERSIONS = Pass(
     part_versions,
     "A value that is replaced at once gets a name of its own, so that pointwise fusion computes it.")
+TAKE_REAL_PARTS = Pass(
+    take_real_parts, "Half a transform is enough where real parts are all that is asked for.",
+    {"fuse_pointwise": "real parts are taken where they are used"})
 SUM_OVER_PAIRS = Pass(
     sum_over_pairs,
     "What is symmetric in a pair is computed once for both, and nothing where sums look at a triangle only.")
@@ -145,8 +149,8 @@ END_AT_FIRST_NAN = Pass(end_at_first_nan, "Where NaN comes from can be told only
 PREPARE = Stage("prepare", (
     REMOVE_DEAD_CODE, TABULATE, BOUND_LOOPS, FACTORISE_SUMS, WRITE_OUT_MADE, FUSE_POINTWISE, INLINE_MASKS,
     WRITE_OUT_PLACES, PARALLELISE, WRITE_OUT_PLACES, FUSE_POINTWISE, SHARE_VALUES, PAD_SHIFTED_COPIES,
-    PROPAGATE_SHIFTED_COPIES, PART_VERSIONS, SUM_OVER_PAIRS, NORMALISE, HOIST_INVARIANTS, COLLAPSE_EQUAL_ROWS,
-), PREPARED)
+    PROPAGATE_SHIFTED_COPIES, PART_VERSIONS, TAKE_REAL_PARTS, SUM_OVER_PAIRS, NORMALISE, HOIST_INVARIANTS,
+    COLLAPSE_EQUAL_ROWS), PREPARED)
 """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
 TRIM = Stage("trim", (
     REMOVE_DEAD_CODE, WRITE_OUT_THIN, FOLD_ZEROING, PROPAGATE_BROADCASTS,

@@ -3,8 +3,14 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+import pytest
+
 from sdfgad.codegen.cpp import Frame, Writer
 from sdfgad.codegen.cpu.text.statements import emit_block
+from sdfgad.codegen.program import compile_program
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import call
 from sdfgad.ir.program import Block, Loop
 from tests.codegen.build_programs import C16, F8, agree, load, mapped, mul, num, program, span, store
 
@@ -33,3 +39,45 @@ def test_private_arrays_of_complex_numbers_are_not_cleared() -> None:
     emit_block(writer, Frame(made.arrays), body)
     assert re.search(r"double p_t_parts\[24\];", writer.text) and "complex128 p_t[" not in writer.text
     agree(made)
+
+
+EDGES = [0.0, -0.0, 1.0, -2.5, 1e300, np.inf, -np.inf, np.nan, 1e-300, 7e-310, 709.5, -745.0, 1.7e308]
+NUMBERS = np.array([complex(a, b) for a in EDGES for b in EDGES])
+
+
+def close(found: np.ndarray, expected: np.ndarray) -> None:
+    """Both parts agree; where one is infinite in NumPy, its sign may be open."""
+    for got, wanted in ((found.real, expected.real), (found.imag, expected.imag)):
+        np.testing.assert_allclose(np.where(np.isinf(wanted), np.abs(got), got), np.where(
+            np.isinf(wanted), np.abs(wanted), wanted), rtol=1e-15, atol=1e-322)
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "sqrt"])
+def test_functions_without_branches_at_the_edges(name: str) -> None:
+    """And around the circle of radius one, where a logarithm is small."""
+    angles = np.linspace(0.0, 6.3, 300)
+    z = np.concatenate([NUMBERS, np.exp(1j * angles) * (1.0 + 1e-9 * np.sin(99.0 * angles))])
+    made = program([mapped([span("i", z.size)], store("y", ("i",), call(name, load("z", "i", dtype=C16))))],
+                   {"z": (z.shape, C16), "y": (z.shape, C16)})
+    y = np.empty_like(z)
+    compile_program(made)({"z": z, "y": y})
+    with np.errstate(all="ignore"):
+        close(y, getattr(np, name)(z))
+
+
+def test_quotients_at_the_edges() -> None:
+    """By complex numbers, and by real ones."""
+    a, b = (x.ravel().copy() for x in np.meshgrid(NUMBERS, NUMBERS))
+    r = b.real.copy()
+    arrays = {"a": (a.shape, C16), "b": (a.shape, C16), "r": (a.shape, F8), "y": (a.shape, C16), "x": (a.shape, C16)}
+    i = [span("i", a.size)]
+    above = load("a", "i", dtype=C16)
+    by_real = algebra.cast(load("r", "i"), C16)
+    made = program([mapped(i, store("y", ("i",), call("div", above, load("b", "i", dtype=C16), dtype=C16))),
+                    mapped(i, store("x", ("i",), call("div", above, by_real, dtype=C16)))], arrays)
+    y, x = np.empty_like(a), np.empty_like(a)
+    compile_program(made)({"a": a, "b": b, "r": r, "y": y, "x": x})
+    with np.errstate(all="ignore"):
+        close(y, a / b)
+        finite = np.isfinite(a) & np.isfinite(r)
+        close(x[finite], (a / r)[finite])

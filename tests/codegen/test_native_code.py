@@ -343,26 +343,33 @@ LENGTHS = (1, 2, 8, 12, 17, 31, 37, 64, 105, 360)
 """Of signals: factors that have a form of their own, others, and primes that need a convolution."""
 
 
-@pytest.mark.parametrize(("dtype", "inverse"), [(C16, False), (C8, True)], ids=["forward", "inverse"])
-def test_fft(dtype: np.dtype, inverse: bool) -> None:
-    """One signal and more than fit into a vector, along rows and along columns."""
+@pytest.mark.parametrize(("values", "dtype", "inverse"), [
+    (C16, C16, False), (C8, C8, True), (F8, C16, False), (F8, C16, True), (C16, F8, False), (C8, F4, True)],
+    ids=["forward", "inverse", "real", "real inverse", "real part", "real part inverse"])
+def test_fft(values: np.dtype, dtype: np.dtype, inverse: bool) -> None:
+    """One signal and more than fit into a vector, along rows and along columns, in place of what is there or added."""
     body, arrays = [], {}
     for n in LENGTHS:
         for count in (1, 9):
             turned, shape = n % 2 == 0, (n, count) if n % 2 == 0 else (count, n)
-            x = matrix(f"X{count}_{n}", *shape, dtype=dtype, swap=turned)
+            x = matrix(f"X{count}_{n}", *shape, dtype=values, swap=turned)
             y = matrix(f"Y{count}_{n}", count, n, dtype=dtype)
-            body.append(Lib("fft", (y,), (x,), {"inverse": inverse}))
-            arrays |= {x.array: (shape, dtype), y.array: ((count, n), dtype)}
-    agree(program(body, arrays), tolerance=1e-11 if dtype == C16 else 1e-5)
+            body.append(Lib("fft", (y,), (x,), {"inverse": inverse, "scaled": n % 3 == 0, "accumulate": n % 4 == 1}))
+            arrays |= {x.array: (shape, values), y.array: ((count, n), dtype)}
+    agree(program(body, arrays), tolerance=1e-11 if dtype in (C16, F8) else 1e-5)
 
 
-def test_argsort() -> None:
-    values = np.round(np.random.default_rng(0).random(50), 1)
-    values[7] = np.nan
-    made = program([Lib("argsort", (view_of_line("p", 50, I8),), (view_of_line("A", 50, F8),))],
-                   {"A": ((50,), F8), "p": ((50,), I8)})
-    agree(made, {"A": values})
+@pytest.mark.parametrize("dtype", [F8, F4, I8, I4, np.dtype("u1")], ids=str)
+def test_argsort(dtype: np.dtype) -> None:
+    body, arrays, values = [], {}, {}  # a few values and more, equal ones, what is not a number
+    for n in (50, 513, 3000):
+        one, order = f"A{n}", f"p{n}"
+        values[one] = (np.random.default_rng(n).standard_normal(n) * 100).round(0 if n == 50 else 1).astype(dtype)
+        if dtype.kind == "f":
+            values[one][:9] = [0.0, -0.0, np.inf, 1e-40, -np.nan, -np.inf, -0.0, np.nan, 1e30]
+        body.append(Lib("argsort", (view_of_line(order, n, I8),), (view_of_line(one, n, dtype),)))
+        arrays |= {one: ((n,), dtype), order: ((n,), I8)}
+    agree(program(body, arrays), values)
 
 
 def view_of_line(name: str, n: int, dtype: np.dtype) -> View:

@@ -12,6 +12,7 @@ from sdfgad.frontend import Parsed, parse
 from sdfgad.ir.interpret import run
 from sdfgad.ir.verify import SOURCE
 from sdfgad.trees import contents, step
+from tests.support.oracle import execute, inner, program_gradient, program_tangent
 
 
 def check(fn: Callable[..., Any], *arguments: Any, rtol: float = 1e-12, **keywords: Any) -> Parsed:
@@ -31,6 +32,19 @@ def check(fn: Callable[..., Any], *arguments: Any, rtol: float = 1e-12, **keywor
         if name not in parsed.mutated:
             np.testing.assert_array_equal(np.asarray(before[name]), arrays[name])
     return parsed
+
+
+def check_both_modes(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    """As `check`, and the derivatives along one direction of the first argument: both modes, and differences."""
+    parsed = check(fn, *arguments, rtol=1e-10)
+    held = {k: np.asarray(v) for k, v in parsed.collect(arguments, {}).items()}
+    name = next(iter(parsed.traced.values()))
+    along = np.cos(np.arange(held[name].size)).reshape(held[name].shape)
+    _, found = program_gradient(parsed.program, held, [name])
+    _, pushed = program_tangent(parsed.program, held, {name: along})
+    above, below = (execute(parsed.program, {**held, name: held[name] + h * along})[0] for h in (1e-6, -1e-6))
+    np.testing.assert_allclose(inner(found[name], along), pushed, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(pushed, (above - below) / 2e-6, rtol=1e-5, atol=1e-6)
 
 
 def same(ours: Any, expected: Any, rtol: float, where: str = "value") -> None:

@@ -62,6 +62,7 @@ def replaced(A, x):
     B = A.copy()
     np.putmask(B, B > 0.3, B ** 2)
     np.putmask(A, A < 0.3, 0.5)
+    np.place(B, B > 0.9, [0.25])
     return [B, np.sort(np.partition(x, 3)[:3]), np.partition(x, 3)[3], x[np.argpartition(x, 2)[2]]]
 
 

@@ -79,8 +79,8 @@ CASES[-1] = (CASES[-1][0], (X,), 3, "'y', which has no value yet")
 @refused(3, "'y', which may be undefined here", X)
 def maybe_undefined(x):
     if x[0] > 0:
-        y = x[1]
-    return y
+        y = x[x > 0]
+    return np.sum(y)
 
 
 @refused(1, "'missing', which is not defined", X)

@@ -5,10 +5,12 @@ import bisect
 import cmath
 import functools
 import itertools
+import operator
 from collections import OrderedDict, defaultdict, namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -85,6 +87,16 @@ class Polynomial:
 
     def __eq__(self, other: object) -> bool:
         return len(self) == len(other) if isinstance(other, Polynomial) else NotImplemented
+
+
+@case(V6)
+def getters(v):
+    owner = SimpleNamespace(x=v[0] * 2, inner=SimpleNamespace(y=v[1]))
+    a, b = operator.itemgetter(0, 2)(v)
+    x, y = operator.attrgetter("x", "inner.y")(owner)
+    rows = sorted([(2, v[0]), (1, v[1])], key=operator.itemgetter(0))
+    total = sum(map(operator.itemgetter(1), rows)) * rows[0][1] + operator.methodcaller("sum")(v)
+    return a * b + x * y + total + np.sum(operator.itemgetter(slice(1, 4))(v)) + operator.itemgetter("k")({"k": v[5]})
 
 
 @case(V6)

@@ -79,7 +79,7 @@ RUN = {
     "cholesky_adjoint": LIBRARY["cholesky_adjoint"],
     "eigh": lambda a: np.vstack(np.linalg.eigh(a)[::-1]),
     "svd": lambda a: LIBRARY["svd"](a), "qr": lambda a: np.vstack(np.linalg.qr(a)), "pinv": np.linalg.pinv,
-    "fft": lambda a, inverse=False: np.fft.ifft(a) if inverse else np.fft.fft(a),
+    "fft": LIBRARY["fft"],
 }
 
 
@@ -158,10 +158,12 @@ def test_triangles(lower, unit):
 
 
 @pytest.mark.parametrize("inverse", [True, False])
-def test_transforms(inverse):
+@pytest.mark.parametrize("scaled", [True, False])
+def test_transforms(inverse, scaled):
     draw = draw_of(np.random.default_rng(4), COMPLEX)
-    check_node("fft", (draw(2, 3),), {"inverse": inverse})
-    check_node("fft", (draw(5),), {"inverse": inverse})
+    check_node("fft", (draw(2, 3),), {"inverse": inverse, "scaled": scaled})
+    check_node("fft", (draw(5),), {"inverse": inverse, "scaled": scaled, "accumulate": scaled})
+    check_node("fft", (draw(2, 5).real,), {"inverse": inverse, "scaled": scaled})
 
 
 @pytest.mark.parametrize("op", ["matmul", "solve", "inv", "cholesky"])

@@ -54,9 +54,17 @@ def ring(x):
     return np.sum(x)
 
 
+def spectrum(x):
+    for _ in range(2):
+        y = np.fft.ifft(np.fft.fft(x) * np.arange(x.shape[0]))
+        x = x + 0.1 * np.real(y) * np.real(y)
+    return np.sum(x)
+
+
 TARGETS: Mapping[str, tuple[Callable[..., Any], Mapping[str, np.ndarray]]] = MappingProxyType({
     "sums_of_products": (sums_of_products, {"A": B, "B": B[::-1].copy()}),
     "neighbours": (neighbours, {"x": X}),
     "sweeps": (sweeps, {"A": A}),
     "two_steps": (two_steps, {"x": X}),
-    "ring": (ring, {"x": X})})
+    "ring": (ring, {"x": X}),
+    "spectrum": (spectrum, {"x": X})})

@@ -42,4 +42,5 @@ WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "neighbours": ("write_out_places",),
     "sweeps": ("skew_and_jam",),
     "ring": ("pad_shifted_copies",),
+    "spectrum": ("take_real_parts",),
 })

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
+import numpy as np
+
 from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
 from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame, most_trips
@@ -29,6 +31,7 @@ from sdfgad.ir.walk import all_reads, all_writes, own_ranges, statements
 from sdfgad.thresholds import Thresholds, thresholds
 
 _INVERSE_PANEL = 64
+_FEW, _DIGIT = 512, 11
 """Columns LAPACK's inverse works on at once."""
 _FACTOR_BLOCKS = ((32, 32), (128, 256))
 """Rows that the adjoint of a Cholesky factorisation works on at once, and for how many more than that."""
@@ -161,10 +164,17 @@ def _largest(extent: Ix) -> int:
 
 def _transform(stmt: Lib) -> int:
     signals, extent = stmt.ins[0].shape[:-1], stmt.ins[0].shape[-1]
-    size = stmt.outs[0].dtype.itemsize
+    size = np.result_type(stmt.outs[0].dtype, np.complex64).itemsize
     if extent.const is None:
         return fourier.most_room(_largest(extent), size)
     return fourier.room(_largest(signals[0]) if signals else 1, extent.const, size)
+
+
+def _order(stmt: Lib) -> int:
+    """What `runtime/sdfgad_sorting.h` asks for: two copies of the values as keys, one of the order, and counts."""
+    n, size = _largest(stmt.ins[0].shape[0]), stmt.ins[0].dtype.itemsize
+    digits = -(-8 * size // _DIGIT)
+    return 0 if n <= _FEW else 2 * n * size + 8 * n + digits * (8 << _DIGIT)
 
 
 def _inverse(stmt: Lib) -> int:
@@ -192,5 +202,5 @@ def _zeros(stmt: Lib) -> int:
 
 
 _ROOMS: Mapping[str, Callable[[Lib], int]] = MappingProxyType({
-    "fft": _transform, "getri": _inverse, "potrf_adjoint": _factor_adjoint, "eigh": _decomposition,
+    "fft": _transform, "argsort": _order, "getri": _inverse, "potrf_adjoint": _factor_adjoint, "eigh": _decomposition,
     "eig": _decomposition, "svd": _decomposition, "qr": _decomposition, OP: _zeros})

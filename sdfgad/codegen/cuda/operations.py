@@ -350,15 +350,29 @@ def _argsort(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
 
 
 def _fft(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
-    """The library's inverse transforms lack a division by their length. Signals lie at positive distances."""
+    """The library's transforms are of complex numbers, not divided by their length, and replace what was there. Signals
+    lie at positive distances."""
     (out,), (values,) = stmt.outs, stmt.ins
-    held = [v if _ascends(frame, v) else forms.workspace(frame, v.shape, v.dtype) for v in (values, out)]
-    before = [copy(held[0], values)] if held[0] is not values else []
-    call_ = Lib("fft", (held[1],), (held[0],), stmt.attrs, stmt.source)
-    if not stmt.attrs.get("inverse"):
-        return [*before, call_, *([copy(out, held[1])] if held[1] is not out else [])]
-    length = algebra.cast(Index(values.shape[-1], _INT64), out.dtype)
-    return [*before, call_, copy(out, held[1], lambda e: call("div", e, length, dtype=out.dtype))]
+    kind = np.result_type(out.dtype, np.complex64)
+    first, second = (v if v.dtype == kind and _ascends(frame, v) else forms.workspace(frame, v.shape, kind)
+                     for v in (values, out))
+    before = [copy(first, values, lambda e: algebra.cast(e, kind))] if first is not values else []
+    as_it_is = not stmt.attrs["scaled"] and not stmt.attrs.get("accumulate")
+    if second is out and not as_it_is:
+        second = forms.workspace(frame, out.shape, kind)
+    call_ = Lib("fft", (second,), (first,), {"inverse": stmt.attrs["inverse"], "scaled": False}, stmt.source)
+    if second is out:
+        return [*before, call_]
+
+    def change(e: Expr) -> Expr:
+        e = algebra.real(e) if out.dtype.kind != "c" else e
+        length = algebra.cast(Index(values.shape[-1], _INT64), out.dtype)
+        return call("div", e, length, dtype=out.dtype) if stmt.attrs["scaled"] else e
+
+    ranges, at = points(out.shape)
+    value = change(Load(second.array, second.at(at), kind))
+    op = "+" if stmt.attrs.get("accumulate") else None
+    return [*before, call_, Map(ranges, (Store(out.array, out.at(at), value, op),))]
 
 
 def _ascends(frame: Frame, view: View) -> bool:

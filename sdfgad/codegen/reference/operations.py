@@ -102,10 +102,10 @@ def _fft(stmt: Lib, frame: Frame) -> str:
     count = ix(1)
     for n in values.shape[:-1]:
         count = count * n
-    inverse = "true" if stmt.attrs.get("inverse") else "false"
+    inverse, scaled = (str(bool(stmt.attrs[name])).lower() for name in ("inverse", "scaled"))
     row = frame.arrays[values.array].shape[-1], frame.arrays[out.array].shape[-1]
     return (f"sg::fft({_sizes(frame, count, values.shape[-1])}, {pointer(values.array)}, {row[0]}, "
-            f"{pointer(out.array)}, {row[1]}, {inverse})")
+            f"{pointer(out.array)}, {row[1]}, {inverse}, {scaled})")
 
 
 def _bytes(view: View) -> str:

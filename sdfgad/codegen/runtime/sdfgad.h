@@ -23,8 +23,8 @@ extern "C" {
 SG_VECTOR(exp) SG_VECTOR(log) SG_VECTOR(sin) SG_VECTOR(cos) SG_VECTOR2(pow)
 #if __GLIBC_PREREQ(2, 35)
 SG_VECTOR(acos) SG_VECTOR(asin) SG_VECTOR(atan) SG_VECTOR(acosh) SG_VECTOR(asinh) SG_VECTOR(atanh) SG_VECTOR(cosh)
-SG_VECTOR(sinh) SG_VECTOR(tan) SG_VECTOR(tanh) SG_VECTOR(cbrt) SG_VECTOR(erf) SG_VECTOR(exp2) SG_VECTOR(expm1)
-SG_VECTOR(log10) SG_VECTOR(log1p) SG_VECTOR(log2) SG_VECTOR2(atan2) SG_VECTOR2(hypot)
+SG_VECTOR(sinh) SG_VECTOR(tan) SG_VECTOR(tanh) SG_VECTOR(cbrt) SG_VECTOR(erf) SG_VECTOR(erfc) SG_VECTOR(exp2)
+SG_VECTOR(expm1) SG_VECTOR(log10) SG_VECTOR(log1p) SG_VECTOR(log2) SG_VECTOR2(atan2) SG_VECTOR2(hypot)
 #endif
 }
 #endif

@@ -24,7 +24,12 @@ inline std::complex<double> exact_root(int64_t k, int64_t n) {
     if (left) quarters = 2 * n - quarters;
     const bool steep = 2 * quarters > n;
     const double angle = 1.57079632679489661923 * double(steep ? n - quarters : quarters) / double(n);
-    double across = std::cos(angle), up = std::sin(angle);
+    double across, up;
+#if defined(__GLIBC__)
+    ::sincos(angle, &up, &across);
+#else
+    across = std::cos(angle), up = std::sin(angle);
+#endif
     if (steep) std::swap(across, up);
     return {left ? -across : across, below ? up : -up};
 }
@@ -69,21 +74,33 @@ template <class R> struct Abreast {
 };
 
 // Signals where the caller has them: the distance of the numbers of one, and of one to the next. The inverse transform is
-// the transform with real and imaginary parts exchanged.
+// the transform with real and imaginary parts exchanged. Of real signals imaginary parts are zero, or not asked for.
 template <class C> struct Signals {
+    using Number = std::remove_const_t<C>;
+    using R = decltype(std::real(Number()));
+    static constexpr bool is_real = std::is_same_v<Number, R>;
+
     C *first;
     int64_t step, next;
     int re;  // which part counts as the real one
 
     Signals from(int64_t signal) const { return {first + signal * next, step, next, re}; }
-    auto at(int64_t k, int lane) const {
-        using R = typename std::remove_const_t<C>::value_type;
-        return reinterpret_cast<std::conditional_t<std::is_const_v<C>, const R, R> *>(first + k * step + lane * next);
+    R part(int64_t k, int lane, int which) const {
+        const C *place = first + k * step + lane * next;
+        if constexpr (is_real) return which == re ? *place : R(0);
+        else return reinterpret_cast<const R *>(place)[which == re ? 0 : 1];
+    }
+    template <bool Add> void put(int64_t k, int lane, R real, R imaginary) const {
+        C *place = first + k * step + lane * next;
+        const R parts[2] = {re ? imaginary : real, re ? real : imaginary};
+        if constexpr (is_real) *place = Add ? *place + parts[0] : parts[0];
+        else *place = Add ? *place + C(parts[0], parts[1]) : C(parts[0], parts[1]);
     }
 };
 template <class C> inline Signals<C> signals(C *first, int64_t step, int64_t next, bool inverse) {
     return {first, step, next, inverse};
 }
+template <class C> inline Signals<C> as_they_are(const Signals<C> &x) { return {x.first, x.step, x.next, 0}; }
 
 // Transforms of signals of one length with small factors, as many side by side as fit into a vector.
 template <class R> class Together {
@@ -96,8 +113,57 @@ public:
     }
     // The transforms of `lanes` signals, which lie in the room of this object.
     template <class T> Line *run(const Signals<T> &x, int lanes) {
+        for (int64_t k = 0; k < n_; k++) room_[k] = gathered(x, k, lanes);
+        return transformed();
+    }
+    // Two signals in each lane, `first` and `second` of them, where a real part is all there is of what comes in or of
+    // what is asked for. Of real signals as one complex one, the transform is told apart by its symmetry. The real part
+    // of a transform is the transform of the Hermitian part of the signal; that of two such signals is one complex signal.
+    template <bool Add, class T, class C> void run_pairs(const Signals<T> &x, const Signals<C> &y, int first, int second,
+                                                         R scale) {
+        const R sign = x.re ? R(-1) : R(1);
+        const Signals<T> in = as_they_are(x), in_behind = in.from(first);
+        const Signals<C> out = as_they_are(y), out_behind = out.from(first);
+        if constexpr (Signals<T>::is_real) {
+            for (int64_t k = 0; k < n_; k++) {
+                Line line{};
+                for (int l = 0; l < first; l++) line.re[l] = in.part(k, l, 0);
+                for (int l = 0; l < second; l++) line.im[l] = in_behind.part(k, l, 0);
+                room_[k] = line;
+            }
+            const Line *done = transformed();
+            for (int64_t k = 0; k < n_; k++) {
+                const Line &one = done[k], &other = done[k ? n_ - k : 0];
+                const R half = scale / 2, turned = sign * half;
+                const auto a = (one.re + other.re) * half, b = (one.im - other.im) * turned;
+                const auto c = (one.im + other.im) * half, d = (other.re - one.re) * turned;
+                for (int l = 0; l < first; l++) out.template put<Add>(k, l, a[l], b[l]);
+                for (int l = 0; l < second; l++) out_behind.template put<Add>(k, l, c[l], d[l]);
+            }
+        } else {
+            for (int64_t k = 0; k < n_; k++) {
+                const int64_t back = k ? n_ - k : 0;
+                Line line{};
+                for (int l = 0; l < first; l++) {
+                    line.re[l] = in.part(k, l, 0) + in.part(back, l, 0);
+                    line.im[l] = sign * (in.part(k, l, 1) - in.part(back, l, 1));
+                }
+                for (int l = 0; l < second; l++) {
+                    line.re[l] -= sign * (in_behind.part(k, l, 1) - in_behind.part(back, l, 1));
+                    line.im[l] += in_behind.part(k, l, 0) + in_behind.part(back, l, 0);
+                }
+                room_[k] = line;
+            }
+            const Line *done = transformed();
+            for (int64_t k = 0; k < n_; k++) {
+                const auto a = done[k].re * (scale / 2), b = done[k].im * (scale / 2);
+                for (int l = 0; l < first; l++) out.template put<Add>(k, l, a[l], R(0));
+                for (int l = 0; l < second; l++) out_behind.template put<Add>(k, l, b[l], R(0));
+            }
+        }
+    }
+    Line *transformed() {
         Line *from = room_.data(), *to = from + n_;
-        for (int64_t k = 0; k < n_; k++) from[k] = gathered(x, k, lanes);
         int64_t left = n_, done = 1;
         while (left > 1) {
             const int radix = factor(left);
@@ -122,9 +188,9 @@ private:
     template <class T> static Line gathered(const Signals<T> &x, int64_t k, int lanes) {
         Line found{};
         if (lanes == Line::lanes) {
-            for (int l = 0; l < Line::lanes; l++) found.re[l] = x.at(k, l)[x.re], found.im[l] = x.at(k, l)[1 - x.re];
+            for (int l = 0; l < Line::lanes; l++) found.re[l] = x.part(k, l, 0), found.im[l] = x.part(k, l, 1);
         } else {
-            for (int l = 0; l < lanes; l++) found.re[l] = x.at(k, l)[x.re], found.im[l] = x.at(k, l)[1 - x.re];
+            for (int l = 0; l < lanes; l++) found.re[l] = x.part(k, l, 0), found.im[l] = x.part(k, l, 1);
         }
         return found;
     }
@@ -192,7 +258,7 @@ public:
         : n_(n), first_(divisor(n)), columns_(memory, first_), rows_(memory, n / first_), roots_(memory, n),
           middle_(memory, n) {}
 
-    template <class T> void run(const Signals<T> &x, const Signals<C> &y, R scale) {
+    template <bool Add, class T, class Y> void run(const Signals<T> &x, const Signals<Y> &y, R scale) {
         const int64_t second = n_ / first_;
         for (int64_t k = 0; k < second; k += Line::lanes) {
             const int lanes = int(least(Line::lanes, second - k));
@@ -202,16 +268,17 @@ public:
         for (int64_t k = 0; k < first_; k += Line::lanes) {
             const int lanes = int(least(Line::lanes, first_ - k));
             const Line *done = rows_.run(Signals<C>{middle_.data() + k, first_, 1, 0}, lanes);
-            scattered(done, second, {y.first + k * y.step, y.step * first_, y.step, y.re}, lanes, scale);
+            scattered<Add>(done, second, Signals<Y>{y.first + k * y.step, y.step * first_, y.step, y.re}, lanes, scale);
         }
     }
-    static void scattered(const Line *done, int64_t n, const Signals<C> &y, int lanes, R scale) {
+    template <bool Add, class Y>
+    static void scattered(const Line *done, int64_t n, const Signals<Y> &y, int lanes, R scale) {
         for (int64_t k = 0; k < n; k++) {
             const Line line{done[k].re * scale, done[k].im * scale};
             if (lanes == Line::lanes) {
-                for (int l = 0; l < Line::lanes; l++) y.at(k, l)[y.re] = line.re[l], y.at(k, l)[1 - y.re] = line.im[l];
+                for (int l = 0; l < Line::lanes; l++) y.template put<Add>(k, l, line.re[l], line.im[l]);
             } else {
-                for (int l = 0; l < lanes; l++) y.at(k, l)[y.re] = line.re[l], y.at(k, l)[1 - y.re] = line.im[l];
+                for (int l = 0; l < lanes; l++) y.template put<Add>(k, l, line.re[l], line.im[l]);
             }
         }
     }
@@ -279,17 +346,17 @@ public:
             chirp_[k] = C(roots(square));
             kernel_[k] = kernel_[k ? size_ - k : 0] = std::conj(chirp_[k]);
         }
-        alone_.run(side(kernel_, 0), side(kernel_, 0), R(1) / R(size_));
+        alone_.template run<false>(side(kernel_, 0), side(kernel_, 0), R(1) / R(size_));
     }
-    template <class T> void run(const Signals<T> &x, const Signals<C> &y, R scale) {
-        for (int64_t k = 0; k < n_; k++) work_[k] = mul(C(x.at(k, 0)[x.re], x.at(k, 0)[1 - x.re]), chirp_[k]);
+    template <bool Add, class T, class Y> void run(const Signals<T> &x, const Signals<Y> &y, R scale) {
+        for (int64_t k = 0; k < n_; k++) work_[k] = mul(C(x.part(k, 0, 0), x.part(k, 0, 1)), chirp_[k]);
         std::fill(work_.data() + n_, work_.data() + size_, C(0));
-        alone_.run(side(work_, 0), side(work_, 0), R(1));
+        alone_.template run<false>(side(work_, 0), side(work_, 0), R(1));
         for (int64_t k = 0; k < size_; k++) work_[k] = mul(work_[k], kernel_[k]);
-        alone_.run(side(work_, 1), side(work_, 1), R(1));
+        alone_.template run<false>(side(work_, 1), side(work_, 1), R(1));
         for (int64_t k = 0; k < n_; k++) {
             const C found = mul(work_[k], chirp_[k]) * scale;
-            y.at(k, 0)[y.re] = found.real(), y.at(k, 0)[1 - y.re] = found.imag();
+            y.template put<Add>(k, 0, found.real(), found.imag());
         }
     }
 
@@ -301,24 +368,30 @@ private:
     static Signals<C> side(Workspace<C> &room, int re) { return {room.data(), 1, 0, re}; }
 };
 
-// Transforms of `count` signals, the inverse ones over n.
-template <class T, class C> inline void fft(Memory &memory, int64_t count, int64_t n, Signals<T> x, Signals<C> y) {
-    using R = typename C::value_type;
+// Transforms of `count` signals; scaled: over n. Add: to what is there. Of what comes in, or of what is asked for, there may
+// be real parts only.
+template <bool Add, class T, class Y>
+inline void fft(Memory &memory, int64_t count, int64_t n, Signals<T> x, Signals<Y> y, bool scaled) {
+    using R = typename Signals<Y>::R;
     using Line = Abreast<R>;
     if (n <= 0 || count <= 0) return;
-    const R scale = x.re ? R(1) / R(n) : R(1);
+    const R scale = scaled ? R(1) / R(n) : R(1);
     if (!has_small_factors(n)) {
         Convolved<R> convolved(memory, n);
-        for (int64_t k = 0; k < count; k++) convolved.run(x.from(k), y.from(k), scale);
+        for (int64_t k = 0; k < count; k++) convolved.template run<Add>(x.from(k), y.from(k), scale);
     } else if (n <= kShort || (n <= kBlock && 2 * count > Line::lanes)) {
         Together<R> together(memory, n);
-        for (int64_t k = 0; k < count; k += Line::lanes) {
-            const int lanes = int(least(Line::lanes, count - k));
-            Alone<R>::scattered(together.run(x.from(k), lanes), n, y.from(k), lanes, scale);
+        constexpr bool in_pairs = Signals<T>::is_real || Signals<Y>::is_real;
+        for (int64_t k = 0; k < count; k += (1 + in_pairs) * Line::lanes) {
+            const int taken = int(least((1 + in_pairs) * Line::lanes, count - k));
+            if constexpr (in_pairs)
+                together.template run_pairs<Add>(x.from(k), y.from(k), taken - taken / 2, taken / 2, scale);
+            else
+                Alone<R>::template scattered<Add>(together.run(x.from(k), taken), n, y.from(k), taken, scale);
         }
     } else {
         Alone<R> alone(memory, n);
-        for (int64_t k = 0; k < count; k++) alone.run(x.from(k), y.from(k), scale);
+        for (int64_t k = 0; k < count; k++) alone.template run<Add>(x.from(k), y.from(k), scale);
     }
 }
 

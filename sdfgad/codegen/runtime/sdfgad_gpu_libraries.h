@@ -268,7 +268,7 @@ public:
                                                             int(m), right, int(n), work.start, size, nullptr, info),
                       kSingular);
     }
-    // `count` transforms of n complex numbers each; the inverse ones lack a division by n.
+    // `count` transforms of n complex numbers each, not divided by n.
     template <class T>
     void fft(int64_t count, int64_t n, const T *a, int64_t a_step, int64_t a_next, T *x, int64_t x_step, int64_t x_next,
              bool inverse, T *room, int64_t most) {

@@ -166,14 +166,17 @@ template <class T> SG_FN Complex<T> mul(Complex<T> a, Complex<T> b) {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 template <class T> SG_FN Complex<T> div(Complex<T> a, Complex<T> b) {
-    if (std::abs(b.real()) >= std::abs(b.imag())) {
-        if (b.real() == 0 && b.imag() == 0) return {a.real() / std::abs(b.real()), a.imag() / std::abs(b.real())};
-        T ratio = b.imag() / b.real(), scale = T(1) / (b.real() + b.imag() * ratio);
-        return {(a.real() + a.imag() * ratio) * scale, (a.imag() - a.real() * ratio) * scale};
-    }
-    T ratio = b.real() / b.imag(), scale = T(1) / (b.imag() + b.real() * ratio);
-    return {(a.real() * ratio + a.imag()) * scale, (a.imag() * ratio - a.real()) * scale};
+    const bool wide = std::abs(b.real()) >= std::abs(b.imag()), none = (b.real() == 0) & (b.imag() == 0);
+    const T large = pick<T>(wide, b.real(), b.imag()), small = pick<T>(wide, b.imag(), b.real());
+    const T ratio = small / large, x = a.real(), y = a.imag();
+    const T scale = pick<T>(none, std::numeric_limits<T>::infinity(), T(1) / (large + small * ratio));
+    const T across = pick<T>(none, T(0), pick<T>(wide, y, x) * ratio), up = pick<T>(none, T(0), pick<T>(wide, -x, y) * ratio);
+    return {(pick<T>(wide, x, y) + across) * scale, (pick<T>(wide, y, -x) + up) * scale};
 }
+template <class T> SG_FN Complex<T> mul(Complex<T> a, T b) { return {a.real() * b, a.imag() * b}; }
+template <class T> SG_FN Complex<T> mul(T a, Complex<T> b) { return {a * b.real(), a * b.imag()}; }
+template <class T> SG_FN Complex<T> div(Complex<T> a, T b) { return mul(a, pick<T>(b == 0, std::numeric_limits<T>::infinity(), T(1) / b)); }
+template <class T> SG_FN Complex<T> div(T a, Complex<T> b) { return div(Complex<T>(a), b); }
 #endif
 
 template <int N, class T> SG_FN T power(T x) {
@@ -314,6 +317,44 @@ SG_FN float cos(float x) { return ::cosf(x); }
 #if !defined(SG_REAL)
 template <class R> SG_FN Complex<R> sin(Complex<R> x) { return of_complex::sin(x); }
 template <class R> SG_FN Complex<R> cos(Complex<R> x) { return of_complex::cos(x); }
+// Without branches, so that loops vectorise. Infinite parts as annex G of the C standard has them.
+template <class R> SG_FN Complex<R> exp(Complex<R> z) {
+    constexpr R inf = std::numeric_limits<R>::infinity(), much = R(6.2351490808116168e27);  // exp(64)
+    const R x = z.real(), y = z.imag();
+    const bool large = x > 64;  // the whole may be too large where the result is not
+    const R size = std::exp(x - pick<R>(large, R(64), R(0))), rest = pick<R>(large, much, R(1));
+    const bool nowhere = !(y - y == 0), nothing = nowhere & (x == -inf);
+    const R across = cos(y), up = sin(y), re = size * across * rest, im = size * up * rest;
+    return {pick<R>(nothing, R(0), pick<R>(nowhere & (x == inf), inf, re)), pick<R>(y == 0, up, pick<R>(nothing, R(0), im))};
+}
+// Likewise. Near one the modulus has lost what its logarithm is made of: there, that of x * x + y * y - 1 + 1, and of the
+// squares what products lose.
+template <class R> SG_FN Complex<R> log(Complex<R> z) {
+    const R x = std::abs(z.real()), y = std::abs(z.imag()), a = maximum(x, y), b = minimum(x, y);
+    constexpr R most = std::numeric_limits<R>::max() / 4, least = std::numeric_limits<R>::min() * 4096;
+    constexpr R up = R(1 << 24), shift = R(16.635532333438687);  // log(2**24)
+    const bool large = a > most, small = a < least;
+    const R scale = pick<R>(large, 1 / up, pick<R>(small, up, R(1)));
+    const R size = modulus(x * scale, y * scale), far = std::log(size) + pick<R>(large, shift, pick<R>(small, -shift, R(0)));
+    const R across = a * a, high = b * b, sum = (across - 1) + high, rest = high - (sum - (across - 1));
+#if defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)
+    const R lost = std::fma(a, a, -across) + std::fma(b, b, -high);
+#else
+    const R lost = 0;
+#endif
+    const R near = std::log1p(sum + (rest + lost)) / 2;
+    return {pick<R>((size > R(0.5)) & (size < R(2)), near, far), std::atan2(z.imag(), z.real())};
+}
+template <class R> SG_FN Complex<R> sqrt(Complex<R> z) {
+    const R x = std::abs(z.real()), y = std::abs(z.imag()), most = maximum(x, y);
+    const bool large = most > std::numeric_limits<R>::max() / 8, small = most < std::numeric_limits<R>::min() * 16;
+    const R scale = pick<R>(large, R(0.0625), pick<R>(small, R(1 << 24), R(1)));
+    const R back = pick<R>(large, R(4), pick<R>(small, R(1) / (1 << 12), R(1)));
+    const bool none = most == 0, all = y == std::numeric_limits<R>::infinity(), right = z.real() >= 0;
+    const R root = std::sqrt((x * scale + modulus(x * scale, y * scale)) / 2), other = y * scale / (2 * root);
+    const R re = pick<R>(right, root, other) * back, im = pick<R>(right, other, root) * back;
+    return {pick<R>(none, R(0), pick<R>(all, y, re)), std::copysign(pick<R>(none, R(0), pick<R>(all, y, im)), z.imag())};
+}
 #endif
 
 // A number without its fraction; the smallest integer for NaN and for what no integer is, as NumPy has it on x86. C++

@@ -384,19 +384,25 @@ inline std::vector<std::complex<R>> transformed(int64_t n, const std::complex<R>
     }
     return done;
 }
-template <class R>
-inline void fft(int64_t count, int64_t n, const std::complex<R> *x, int64_t x_lead, std::complex<R> *y, int64_t lead,
-                bool inverse) {
+// Of what comes in, or of what is asked for, there may be real parts only.
+template <class X, class Y>
+inline void fft(int64_t count, int64_t n, const X *x, int64_t x_lead, Y *y, int64_t lead, bool inverse, bool scaled) {
+    using R = decltype(std::real(Y()));
     using C = std::complex<R>;
+    const R over = scaled ? R(n) : R(1);
     std::vector<C> turns(size_t(n), C(1)), row(size_t(n), C(0));
     for (int64_t k = 0; k < n; k++) {
         const double angle = -2.0 * 3.14159265358979323846 * double(k) / double(n);
         turns[size_t(k)] = C(R(std::cos(angle)), R(std::sin(angle)));
     }
     for (int64_t r = 0; r < count && n > 0; r++) {
-        for (int64_t k = 0; k < n; k++) row[size_t(k)] = inverse ? std::conj(x[r * x_lead + k]) : x[r * x_lead + k];
+        for (int64_t k = 0; k < n; k++) row[size_t(k)] = inverse ? std::conj(C(x[r * x_lead + k])) : C(x[r * x_lead + k]);
         const std::vector<C> done = transformed(n, row.data(), 1, turns);
-        for (int64_t k = 0; k < n; k++) y[r * lead + k] = inverse ? std::conj(done[size_t(k)]) / R(n) : done[size_t(k)];
+        for (int64_t k = 0; k < n; k++) {
+            const C found = (inverse ? std::conj(done[size_t(k)]) : done[size_t(k)]) / over;
+            if constexpr (std::is_same_v<Y, R>) y[r * lead + k] = found.real();
+            else y[r * lead + k] = found;
+        }
     }
 }
 

@@ -149,7 +149,7 @@ def place_in_table(count, k):
     """A place among the first `count`, which may be counted from the last one."""
     place = k + count if k < 0 else k
     if place < 0 or place >= count:
-        raise IndexError("there are fewer places where the mask holds")
+        raise IndexError("there are fewer items")
     return place
 
 

@@ -168,6 +168,13 @@ def putmask(a, mask, values):
     np.copyto(a, values, where=mask)
 
 
+def place(arr, mask, vals):
+    values = np.ravel(np.asarray(vals))
+    if values.size != 1:
+        raise ValueError("np.place with several values; use arr[mask] = values")
+    np.copyto(arr, values[0], where=mask)
+
+
 def ravel_multi_index(multi_index, dims):
     found = 0
     for k in range(len(dims)):

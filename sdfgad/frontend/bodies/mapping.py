@@ -82,3 +82,24 @@ def result_of(batch, arguments, keywords, k):
 
 def together(batch, rows):
     """The results of all elements, with the axis of the batch."""
+
+
+def item(owner, k):
+    return owner[k]
+
+
+def _at(rows, k):
+    return rows.start + k * rows.step if isinstance(rows, range) else rows[k]
+
+
+def beside(before, generator, behind, most_before, most_behind):
+    """`zip` of a generator with what is before and behind it, in the order in which Python asks them."""
+    k = 0
+    if most_before > 0:
+        for made in generator:
+            if k >= most_behind:
+                break
+            yield (*[_at(r, k) for r in before], made, *[_at(r, k) for r in behind])
+            k += 1
+            if k >= most_before:
+                break

@@ -91,15 +91,18 @@ def _trsolve(frame: Frame, stmt: Lib) -> str:
 
 def _argsort(frame: Frame, stmt: Lib) -> str:
     (order,), (values,) = stmt.outs, stmt.ins
-    return f"sg::argsort({sizes_of(frame, values.shape[0])}, {start_of(frame, values)}, {start_of(frame, order)})"
+    sizes = sizes_of(frame, values.shape[0])
+    return f"sg::argsort({_MEMORY}, {sizes}, {start_of(frame, values)}, {start_of(frame, order)})"
 
 
 def _fft(frame: Frame, stmt: Lib) -> str:
     (out,), (values,) = stmt.outs, stmt.ins
     count = values.shape[0] if len(values.shape) == 2 else ix(1)
     sizes = sizes_of(frame, count, values.shape[-1])
-    inverse = "true" if stmt.attrs.get("inverse") else "false"
-    return f"sg::fft({_MEMORY}, {sizes}, {_signals(frame, values, inverse)}, {_signals(frame, out, inverse)})"
+    inverse, scaled = (str(bool(stmt.attrs[name])).lower() for name in ("inverse", "scaled"))
+    add = "true" if stmt.attrs.get("accumulate") else "false"
+    signals = ", ".join(_signals(frame, view, inverse) for view in (values, out))
+    return f"sg::fft<{add}>({_MEMORY}, {sizes}, {signals}, {scaled})"
 
 
 def _signals(frame: Frame, view: View, inverse: str) -> str:

@@ -1,13 +1,14 @@
 """Functions and gradients for batches: `vmap`."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sdfgad.api import GradFunction
-from sdfgad.calls.arguments import Bound, Leaves, as_called, bind, refuse_specs, resolve_wrt
+from sdfgad.calls.arguments import Bound, Leaves, as_called, bind, left_to_defaults, refuse_specs, resolve_wrt
 from sdfgad.calls.directions import taken
 from sdfgad.calls.results import one_or_all
 from sdfgad.checkpoint.plan import Plan
@@ -28,7 +29,8 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
     in_axes: where the axis of the batch lies in the arguments; None for an argument that all elements share. One number
     for all, a tuple with one entry for each argument, or in place of an entry a container like the argument. Numbers,
     flags and texts are the same for all elements. out_axes: where it lies in the results, a number or a container like
-    the result. Arguments passed by name alone have it in front, if in_axes is a tuple.
+    the result. Arguments passed by name alone have it in front, if in_axes is a tuple. Arrays that are defaults are
+    shared by all elements where a call leaves them to that.
 
     fn may be a function, a gradient (`vmap(grad(f))` gives the gradient of every element, also by arguments that all
     share), or the pullback of `vjp`, which then takes several seeds. What comes back may be differentiated like any
@@ -104,6 +106,8 @@ class BatchedGradient(DerivativeFunction):
             raise UsageError(f"vmap of a gradient with {', '.join(given) or 'this output= or out_axes'}", code="SG205",
                              help="leave it out; output takes one position, out_axes one number")
         self._made: dict[Any, GradFunction] = {}
+        self._by_name = frozenset(n for n, p in inspect.signature(self.fn).parameters.items()
+                                  if p.kind is inspect.Parameter.KEYWORD_ONLY)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         __tracebackhide__ = True
@@ -140,7 +144,7 @@ class BatchedGradient(DerivativeFunction):
         """The gradient of the sum, its arguments, the axes of the batch in them, and what is differentiated by."""
         bound = bind(self.fn, args, keywords)
         refuse_specs(bound, True)
-        axes = dict(_axes(bound, self._in_axes))
+        axes = dict(_axes(bound, self._in_axes, self._by_name, left_to_defaults(self.fn, args, keywords)))
         size = _size(bound, axes)
         names = resolve_wrt(self.fn, _element(bound, axes), self._options["wrt"])
         shared = [n for n in names if axes[n] is None]
@@ -157,9 +161,11 @@ class BatchedGradient(DerivativeFunction):
         if key not in self._made:
             asked = ("wrt", "output", "reduce", "has_aux", "value")
             options = {n: v for n, v in self._options.items() if n not in asked}
-            of = _Objective(self.fn, tuple(with_leaves(n, v, axes) if contents(v) is not None or n in axes else None
-                                           for n, v in bound.values.items()), self._out_axes,
-                            self._options["output"], self._options["reduce"] is not None, self._options["has_aux"])
+            found = {n: with_leaves(n, v, axes) if contents(v) is not None or n in axes else None
+                     for n, v in bound.values.items()}
+            of = _Objective(self.fn, tuple(a for n, a in found.items() if n not in self._by_name), self._out_axes,
+                            {n: found[n] for n in self._by_name & found.keys()}, self._options["output"],
+                            self._options["reduce"] is not None, self._options["has_aux"])
             self._made[key] = GradFunction(of, wrt=Leaves(names), has_aux=True, **options)
         return self._made[key]
 
@@ -174,14 +180,16 @@ def _moved(array: Any, source: int, place: int) -> Any:
     return array
 
 
-def _axes(bound: Bound, in_axes: Any) -> Iterator[tuple[str, int | None]]:
-    """The axis of the batch in each leaf of the arguments."""
-    values = list(bound.values.items())
-    if isinstance(in_axes, (tuple, list)) and len(in_axes) > len(values):
-        raise UsageError(f"in_axes with {len(in_axes)} entries for {len(values)} arguments", code="SG205")
-    given = [*in_axes, *[None] * (len(values) - len(in_axes))] if isinstance(in_axes, (tuple, list)) else \
-        [in_axes] * len(values)
-    for (name, value), axis in zip(values, given, strict=True):
+def _axes(bound: Bound, in_axes: Any, by_name: Collection[str],
+          left: Collection[str]) -> Iterator[tuple[str, int | None]]:
+    """The axis of the batch in each leaf of the arguments. by_name: those that take no place. left: to defaults."""
+    places = [n for n in bound.values if n not in by_name]
+    each = isinstance(in_axes, (tuple, list))
+    if each and len(in_axes) > len(places):
+        raise UsageError(f"in_axes with {len(in_axes)} entries for {len(places)} arguments", code="SG205")
+    given = dict.fromkeys(places) | dict(zip(places, in_axes, strict=False)) if each else {}
+    for name, value in bound.values.items():
+        axis = None if name in left else given.get(name, 0) if each else in_axes
         yield from ((n, a) for n, a in _leaf_axes(name, value, axis) if n in bound.leaves)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from sdfgad.adapters.entrances import imported
 from sdfgad.api import GradFunction
 from sdfgad.arrays import Spec
-from sdfgad.calls.arguments import Bound, asked_wrt, bind, refuse_specs, resolve_wrt
+from sdfgad.calls.arguments import Bound, Leaves, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.calls.device_calls import check_place, handed_on, nameless, on_device, stacked_there
 from sdfgad.calls.directions import plain, tangents_of
 from sdfgad.calls.results import one_or_all
@@ -142,7 +142,7 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
         values, inputs = tuple(bound.values.values()), sum(np.size(bound.leaves[n]) for n in names)
         if mode == "forward" and inputs:
             return _given(asked, _by_columns(bound, names, _pushed(fn, bound, names, output, source)), single)
-        out, pullback = vjp(fn, *values, wrt=names, output=output, source=source)
+        out, pullback = vjp(fn, *values, wrt=Leaves(names), output=output, source=source)
         _one_real(out)
         if mode == "auto" and 0 < inputs <= np.size(out):
             found = _by_columns(bound, names, _pushed(fn, bound, names, output, source))

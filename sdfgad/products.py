@@ -11,19 +11,21 @@ from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, refuse_spe
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
 from sdfgad.calls.device_calls import check_place, copied_there, on_device
-from sdfgad.calls.directions import batch_of, seeds_of, taken, tangents_of
+from sdfgad.calls.directions import batch_of, in_order, seeds_of, taken, tangents_of
 from sdfgad.calls.results import Gradients, one_or_all
 from sdfgad.config import chosen_target, config, settings
-from sdfgad.errors import UnsupportedError
+from sdfgad.errors import OutputError, UnsupportedError
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.memory import parse_bytes
 from sdfgad.options import check_aux, check_options
 from sdfgad.pipeline import Derivative, Primal, Request, derive, primal
+from sdfgad.plans.request import differentiated, objective_of
 from sdfgad.pushforwards import Pushforward, pushforward
 from sdfgad.second import is_single, refuse_derivatives, refuse_options
 from sdfgad.together import Running, agreed, refuse_batches
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import once
+from sdfgad.trees import contents
 
 
 @shortened
@@ -32,7 +34,8 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None
         source: str | None = None) -> tuple[Any, ...]:
     """`(out, pullback)`: `pullback(seed)` is the cotangent of the arguments for a cotangent of `out`.
 
-    With several outputs pass one seed for each, as a tuple. A seed has the shape of its output and a dtype that casts
+    With several outputs pass one seed for each, as a tuple, or in containers like those that the function returns, as
+    the tangent of `jvp` is. A seed has the shape of its output and a dtype that casts
     to the output's, or is None, which means zero; else it is an OutputError. What comes back has the shape and dtype of
     the argument: one array, or `Gradients`, as from `grad`, whose other errors are the same here. has_aux: the function
     returns `(out, aux)`, and the call `(out, pullback, aux)`. The pullback keeps copies of the arguments and may be
@@ -87,7 +90,8 @@ class Pullback:
 
     @shortened
     def __call__(self, *seeds: Any, batched: bool = False) -> Any:
-        """The cotangents of the arguments for one seed of each output, side by side or as one tuple.
+        """The cotangents of the arguments for one seed of each output, side by side, as one tuple, or in containers
+        like those that the function returns.
 
         batched: each seed has an axis more in front, and so has what comes back: one program for all of them, which
         goes through the function once. OutputError for seeds that do not fit, UsageError where their numbers differ.
@@ -95,7 +99,8 @@ class Pullback:
         arrays: list[tuple[Any, ...]] = []
 
         def seeded() -> Derivative:
-            given, derivative, batch = taken(_each(seeds), "seed"), self._derivative, None
+            derivative, batch = self._derivative, None
+            given = taken(self._in_order(seeds), "seed")
             if batched:
                 refuse_batches(self._ranks)
                 batch = batch_of(given, "seeds")
@@ -109,6 +114,16 @@ class Pullback:
             with Running(self._ranks):
                 _, grads = derivative.run(self._held, frozenset(), arrays[0])
         return one_or_all({**grads, **self._absent}, self._held, self._single)
+
+    def _in_order(self, seeds: tuple[Any, ...]) -> Sequence[Any]:
+        """One seed for each output; OutputError for containers that are none of the function's."""
+        request, returns = self._derivative.request, self._derivative.parsed.program.returns
+        tree = None if request.output is not None else differentiated(objective_of(returns, request))
+        given = seeds[0] if len(seeds) == 1 and contents(seeds[0]) is not None else seeds
+        made = in_order(tree, given) if contents(tree) is not None else None
+        if made is None and not isinstance(given, (tuple, list)):
+            raise OutputError(f"seeds in a container that is not like what the function returns: {given!r}")
+        return given if made is None else made
 
     def mapped(self, change: Callable[[Any], Any], found: Any) -> Any:
         """What a call has given, with something else in place of each array."""

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
 from sdfgad.analysis.patterns.flow import patterns
-from sdfgad.calls.arguments import Bound
+from sdfgad.calls.arguments import Bound, Leaves
 from sdfgad.errors import SourceLine, UnsupportedError, UsageError, unsupported
 from sdfgad.frontend import Parsed
 from sdfgad.ir.program import View
@@ -269,7 +269,7 @@ class Jacobian:
 
     def pulled(self, bound: Bound, names: tuple[str, ...]) -> Products:
         """Cotangents of the arguments."""
-        out, pullback = vjp(self.fn, *bound.values.values(), wrt=names, output=self.output, source=self.source)
+        out, pullback = vjp(self.fn, *bound.values.values(), wrt=Leaves(names), output=self.output, source=self.source)
         refuse_others(out)
 
         def several(seeds: np.ndarray, batched: bool = True) -> np.ndarray:

@@ -139,7 +139,26 @@ def test_results():
     np.testing.assert_allclose(sdfgad.grad(both, reduce="sum")(X), 3.0)
     out, pullback = sdfgad.vjp(both, X)
     np.testing.assert_allclose(pullback((X, 1.0)), 2 * X + 1)
-    assert sdfgad.jvp(both, (X,), (X,))[1]["z"].a == pytest.approx(np.sum(X))
+    tangent = sdfgad.jvp(both, (X,), (X,))[1]
+    assert tangent["z"].a == pytest.approx(np.sum(X))
+    np.testing.assert_allclose(pullback(tangent), 4 * X + np.sum(X))  # what has no derivative takes any seed
+    np.testing.assert_allclose(pullback({"y": None, "z": Pair(1.0, None)}), 1.0)
+    np.testing.assert_allclose(pullback({"y": X, "z": None}), 2 * X)
+    for seeds in ({"y": X}, {"y": X, "w": None}):
+        with pytest.raises(sdfgad.OutputError, match="not like what the function returns"):
+            pullback(seeds)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_matrices_by_what_is_in_containers(mode):
+    def scaled(p):
+        return p["w"] * p["net"].w * p["net"].scale
+
+    found = sdfgad.jacobian(scaled, mode=mode)({"w": X, "net": Net(W)})
+    np.testing.assert_allclose(found["p['w']"], np.diag(2 * W))
+    np.testing.assert_allclose(found["p['net'].w"], np.diag(2 * X))
+    found = sdfgad.jacobian(scaled, mode=mode, sparsity="auto")({"w": X, "net": Net(W)})
+    np.testing.assert_allclose(found["p['w']"].todense(), np.diag(2 * W))
 
 
 def test_an_output_in_a_container():

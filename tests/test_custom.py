@@ -270,6 +270,15 @@ def test_rules_that_do_not_fit(f, message):
 unset = sdfgad.custom_vjp(lambda x: x)
 
 
+def test_a_rule_does_not_know_which_numbers_are_constant():
+    """The cotangent of a float that is a constant at one call and an argument at another."""
+    scaled = sdfgad.custom_vjp(lambda x, k: k * np.sin(x))
+    scaled.defvjp(lambda x, k: (k * np.sin(x), (x, k)), lambda r, g: (g * r[1] * np.cos(r[0]), g @ np.sin(r[0])))
+    found = sdfgad.grad(lambda x, k: np.sum(scaled(x, k) + scaled(x, 2.0)), wrt=("x", "k"))(X, 3.0)
+    np.testing.assert_allclose(found.x, 5.0 * np.cos(X))
+    np.testing.assert_allclose(found.k, np.sum(np.sin(X)))
+
+
 def over_loop(x, n):
     s = 0.0
     for k in range(n):

@@ -120,6 +120,46 @@ def test_derivatives_of_functions_of_batches():
     assert sdfgad.hessian(lambda x: np.sum(sdfgad_free(x)))(XS[0]).shape == (4, 4)
 
 
+EACH = np.linspace(0.5, 1.5, 5)
+
+
+def scaled(x, each=EACH, *, other=EACH):
+    return np.sum(x) * np.sum(each) + np.sum(other)
+
+
+def test_arrays_that_are_defaults_are_shared():
+    """They have as many elements as the batch, so that nobody complains."""
+    batched = sdfgad.vmap(scaled)
+    np.testing.assert_allclose(batched(XS), [scaled(x) for x in XS])
+    np.testing.assert_allclose(batched(x=XS), [scaled(x) for x in XS])
+    pairs = zip(XS, EACH, strict=True)
+    np.testing.assert_allclose(batched(XS, EACH, other=EACH), [scaled(x, e, other=e) for x, e in pairs])
+    gradient = sdfgad.vmap(sdfgad.grad(scaled, wrt="x"))
+    np.testing.assert_allclose(gradient(XS), np.full((5, 4), 5.0))
+    np.testing.assert_allclose(gradient(XS, other=EACH), np.full((5, 4), 5.0))
+    np.testing.assert_allclose(gradient(XS, EACH), np.outer(EACH, np.ones(4)))
+    np.testing.assert_allclose(sdfgad.grad(batched, wrt="x", reduce="sum")(XS), np.full((5, 4), 5.0))
+
+
+def test_a_batch_that_is_made_inside_of_a_function():
+    def network(w, xs):
+        w = w * 2.0
+        layer = sdfgad.vmap(lambda x, scale=w[0]: np.tanh(w @ x) * scale[:3])
+        found = layer(xs)
+        for _ in range(2):
+            w = w * 0.5
+        return np.sum(found * sdfgad.vmap(lambda row: np.cos(row), in_axes=[0], out_axes=0)(found)) + np.sum(w * w)
+
+    def alike(w, xs):
+        found = np.tanh(xs @ (w * 2.0).T) * (w[0, :3] * 2.0)
+        return np.sum(found * np.cos(found)) + np.sum(w * w) * 0.25
+
+    expected = sdfgad.grad(alike)(W, XS)
+    for name, gradient in sdfgad.grad(network)(W, XS).items():
+        np.testing.assert_allclose(gradient, expected[name], rtol=1e-12)
+    np.testing.assert_allclose(network(W, XS), alike(W, XS))
+
+
 sdfgad_free = sdfgad.vmap(lambda x: np.sin(x) * x)
 
 

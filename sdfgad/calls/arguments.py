@@ -21,8 +21,10 @@ from sdfgad.config import thread_count
 from sdfgad.errors import DtypeError, UsageError
 from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.foreign.reading import adopted
+from sdfgad.frontend.batches import BatchedFunction
 from sdfgad.ir.program import Array
 from sdfgad.trees import contents, paths, step
+from sdfgad.trees import leaves as leaves_of
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,9 @@ def bind(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any
             raise UsageError(f"{getattr(fn, '__name__', 'the function')}: {error}", code="SG205") from error
         bound.apply_defaults()
         values = {n: v for n, v in bound.arguments.items() if n not in _held(fn) or n in keywords}
+    if isinstance(fn, BatchedFunction):
+        left = left_to_defaults(fn, args, keywords)
+        values = {n: v for n, v in values.items() if n not in left}
     values = adopted(values)
     leaves: dict[str, Any] = {}
     signature = tuple([(name, _signature(name, value, leaves)) for name, value in values.items()])
@@ -53,6 +58,32 @@ def bind(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any
 def _held(fn: Callable[..., Any]) -> Mapping[str, Any]:
     """Arguments that a partial holds by name: they belong to the function, not to the call."""
     return fn.keywords if isinstance(fn, partial) else {}
+
+
+def left_to_defaults(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> frozenset[str]:
+    """Parameters that a call leaves to a default that holds arrays. They belong to the function: all elements of a
+    batch share them."""
+    held = _array_defaults(fn)
+    if not held:
+        return held
+    parameters = _signature_of(fn).parameters
+    left = held - _signature_of(fn).bind(*args, **keywords).arguments.keys()
+    places = [n for n, p in parameters.items() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+    behind = [n for k, n in enumerate(places) if left & {*places[:k]} and _holds_arrays(keywords.get(n))]
+    if behind:  # it would have no place, which in_axes says the axis of
+        raise UsageError(f"a batch with {behind[0]!r} by name behind an array that is left to its default",
+                         code="SG205", help="pass the arguments before it, too")
+    return left
+
+
+def _holds_arrays(value: Any) -> bool:
+    return any(np.ndim(leaf) for leaf in leaves_of(value))
+
+
+@lru_cache(maxsize=256)
+def _array_defaults(fn: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(n for n, p in _signature_of(fn).parameters.items()
+                     if n not in _held(fn) and _holds_arrays(p.default))
 
 
 def as_called(fn: Callable[..., Any], bound: Bound) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -106,7 +137,8 @@ def _plain(fn: Callable[..., Any]) -> _Plain | None:
     """The parameters of a function, if none of them takes whatever is left over or is held by a partial."""
     found = _signature_of(fn).parameters
     kinds = [p.kind for p in found.values()]
-    if _held(fn) or any(p in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for p in kinds):
+    held = _array_defaults(fn) if isinstance(fn, BatchedFunction) else _held(fn)
+    if held or any(p in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for p in kinds):
         return None
     by_name = frozenset(n for n, p in found.items() if p.kind is not inspect.Parameter.POSITIONAL_ONLY)
     defaults = {n: p.default for n, p in found.items() if p.default is not inspect.Parameter.empty}

@@ -14,7 +14,7 @@ from sdfgad.errors import OutputError, UsageError
 from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.foreign.reading import adopted
 from sdfgad.ir.program import View
-from sdfgad.trees import paths
+from sdfgad.trees import contents, paths
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,19 @@ def seeds_of(outputs: Sequence[View], given: Sequence[Any], batch: int | None = 
     does not fit. batch: so many of each, along a first axis. there: for a program on a device, where zeros are made."""
     first = () if batch is None else (batch,)
     return fitting([((*first, *(n.const or 0 for n in v.shape)), v.dtype) for v in outputs], given, there)
+
+
+def in_order(tree: Any, given: Any) -> Sequence[Any] | None:
+    """One seed for each leaf of what a function returns, of seeds in containers like those, where None stands for all
+    that is in one; None where they are other containers. tree: with None in place of what takes no seed."""
+    inside = contents(tree)
+    if inside is None:
+        return () if tree is None else (given,)
+    own = dict.fromkeys(inside) if given is None else contents(given)
+    if own is None or own.keys() != inside.keys():
+        return None
+    parts = [in_order(part, own[key]) for key, part in inside.items()]
+    return None if None in parts else [seed for part in parts for seed in part or ()]
 
 
 def taken(given: Sequence[Any], what: str) -> list[Any]:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, Writer, access, access_anywhere, ctype, index_text, literal, local
@@ -53,24 +53,17 @@ def combine(op: str, target: str, value: str, kind: str) -> str:
 
 def topological(roots: Iterable[Expr], parts: Callable[[Expr], tuple[Expr, ...]]) -> list[Expr]:
     """Distinct nodes reachable through `parts`, operands first."""
-    seen: set[Expr] = set()
-    out: list[Expr] = []
-    stack: list[tuple[Expr, Iterator[Expr]]] = []
-    for root in roots:
-        stack.append((root, iter(())))
-        while stack:
-            node, rest = stack.pop()
-            if node not in seen:
-                seen.add(node)
-                rest = iter(parts(node))
-            following = next(rest, None)
-            if following is not None:
-                stack.append((node, rest))
-                if following not in seen:
-                    stack.append((following, iter(())))
-            elif node not in out[-1:]:
-                out.append(node)
-    return list(dict.fromkeys(out))
+    out: dict[Expr, None] = {}
+    begun: set[Expr] = set()
+    stack = list(roots)[::-1]
+    while stack:
+        node = stack[-1]
+        if node in begun:
+            out[stack.pop()] = None
+        else:
+            begun.add(node)
+            stack += [part for part in reversed(parts(node)) if part not in begun]
+    return list(out)
 
 
 def count_uses(roots: Iterable[Expr]) -> Counter[Expr]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from inspect import Parameter, signature
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.merge import kind_of
 from sdfgad.frontend.replaced import ReplacedFunction
 from sdfgad.frontend.structures import Form, form_of, items_in, leaves_of, rebuilt
-from sdfgad.frontend.values import ArrayValue, Grown, Record, Value, ViewValue
+from sdfgad.frontend.values import ArrayValue, Function, Grown, Record, Value, ViewValue
 from sdfgad.trees import contents
 
 
@@ -30,11 +32,13 @@ class BatchedFunction(ReplacedFunction):
 
     in_axes: where the axis of the batch lies in the arguments, None for those that all elements share: one number for
     all, or one entry for each; an entry may be a container like its argument. out_axes: where it lies in the results.
+    named: where it lies in arguments that are passed by name, by default as in all, or in front.
     """
 
     function: Callable[..., Any]
     in_axes: Any = 0
     out_axes: Any = 0
+    named: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         self.stand_for(self.function)
@@ -88,6 +92,20 @@ class Batch:
     size: int = 0
 
 
+def vmap(ctx: Context, fn: Value, in_axes: Value = 0, out_axes: Value = 0) -> Value:
+    """`sdfgad.vmap` where it is called inside of a function that is translated."""
+    return BatchedFunction(fn, _known(in_axes), _known(out_axes))
+
+
+def _known(axes: Value) -> Any:
+    """Axes that were written down in containers, in those of Python."""
+    items = items_in(axes)
+    if items is None:
+        return axes
+    found = {k: _known(v) for k, v in items.items()}
+    return found if isinstance(axes, Record) else tuple(found.values())
+
+
 def begun(ctx: Context, of: BatchedFunction, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> list[Value]:
     """What the loop over a batch, `bodies/mapping.py`, is called with."""
     named = Record(dict, {n: kept(ctx, v) for n, v in keywords.items()}, len(ctx.builder.regions))
@@ -113,18 +131,27 @@ def size_of(ctx: Context, batch: Batch, arguments: Value, keywords: Value) -> in
 def _leaves(ctx: Context, of: BatchedFunction, arguments: Value, keywords: Value) -> Iterator[tuple[str, Any, Any]]:
     """Each leaf of the arguments, where it is, and its axis of the batch, which counts from the front."""
     given = items_of(ctx, arguments)
-    yield from _each(ctx, given, _axes_of(ctx, of.in_axes, len(given)))
-    yield from _each(ctx, list(keywords.items.values()), [0 if isinstance(of.in_axes, (tuple, list)) else of.in_axes]
-                     * len(keywords.items))
+    yield from _each(ctx, given, _axes_of(ctx, of, len(given)))
+    plain = 0 if isinstance(of.in_axes, (tuple, list)) else of.in_axes
+    yield from _each(ctx, list(keywords.items.values()), [(of.named or {}).get(n, plain) for n in keywords.items])
 
 
-def _axes_of(ctx: Context, in_axes: Any, count: int) -> list[Any]:
-    """One entry for each argument."""
-    if not isinstance(in_axes, (tuple, list)):
-        return [in_axes] * count
-    if len(in_axes) > count:
-        raise ctx.refuse(f"in_axes with {len(in_axes)} entries for {count} arguments", code="SG102")
-    return [*in_axes, *[None] * (count - len(in_axes))]
+def _axes_of(ctx: Context, of: BatchedFunction, count: int) -> list[Any]:
+    """One entry for each argument; others are of parameters that are left to their defaults."""
+    if not isinstance(of.in_axes, (tuple, list)):
+        return [of.in_axes] * count
+    if len(of.in_axes) > max(count, _places(of.function)):
+        raise ctx.refuse(f"in_axes with {len(of.in_axes)} entries for {count} arguments", code="SG102")
+    return [*of.in_axes, *[None] * count][:count]
+
+
+def _places(function: Any) -> int:
+    """How many arguments a function takes by position, as far as anybody knows."""
+    if isinstance(function, Function):
+        taken = function.code.node.args
+        return len(taken.posonlyargs) + len(taken.args)
+    kinds = [p.kind for p in signature(function).parameters.values()] if isinstance(function, FunctionType) else []
+    return sum(kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
 
 
 def _each(ctx: Context, values: Sequence[Value], axes: Sequence[Any]) -> Iterator[tuple[str, Any, Any]]:
@@ -150,7 +177,8 @@ def _axis(ctx: Context, path: str, value: Value, axis: Any) -> int | None:
     if axis is None or not isinstance(value, ArrayValue) or value.scalar:
         return None
     if not isinstance(axis, int) or isinstance(axis, bool) or not -value.ndim <= axis < value.ndim:
-        raise ctx.refuse(f"axis {axis!r} of {path}, which has {value.ndim} axes",
+        told = axis if isinstance(axis, (int, str, float)) else describe(axis)
+        raise ctx.refuse(f"axis {told!r} of {path}, which has {value.ndim} axes",
                          "in_axes takes an axis of the argument, or None for one that all elements share", "SG102")
     return axis % value.ndim
 

@@ -360,6 +360,7 @@ def top_frame(code: SourceText, names: dict[str, Value]) -> CallFrame:
     return CallFrame(code, _analysis(code), {**dict.fromkeys(EXITS, False), **names})
 
 
+@lru_cache(maxsize=4096)
 def _single_uses(code: SourceText) -> frozenset[str]:
     """Parameters read exactly once, outside loops and inner functions: their value need not be stored first."""
     reads = [n for s in code.body for n in load_names(s)]

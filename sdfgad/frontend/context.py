@@ -10,6 +10,7 @@ from typing import Any
 from sdfgad.errors import SourceLine, UnsupportedError, unsupported, unsupported_in_calls
 from sdfgad.frontend.builder import Builder
 from sdfgad.frontend.liveness import Liveness
+from sdfgad.frontend.replaced import ReplacedFunction
 from sdfgad.frontend.source import SourceText
 from sdfgad.frontend.surroundings import Surroundings
 from sdfgad.frontend.values import Applied, Function, Iterated, ListValue, Method, Record, Value, contained
@@ -154,6 +155,8 @@ class Context:
                 inside = (part.function, *part.arguments, *part.keywords.values())
             elif isinstance(part, Method):
                 inside = (part.owner,)
+            elif isinstance(part, ReplacedFunction):
+                inside = (part.function,)
             for held in inside:
                 yield from self._within(held, frames)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sdfgad.errors import UnsupportedError
@@ -30,6 +31,7 @@ class Yielding:
     own: bool = False
 
 
+@lru_cache(maxsize=4096)
 def is_generator(code: SourceText) -> bool:
     """Whether a function yields."""
     return any(isinstance(n, _YIELDS) for s in code.body for n in own_walk(s))

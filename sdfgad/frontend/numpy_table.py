@@ -357,5 +357,6 @@ OUTSIDE: Mapping[tuple[str, str], Rule] = MappingProxyType({
     ("scipy", "inv"): decompositions.inverse,
     ("sdfgad", "stop_gradient"): stop_gradient, ("sdfgad", "linear_solve"): implicit.linear_solve,
     ("sdfgad", "root"): implicit.root, ("sdfgad", "fixed_point"): implicit.fixed_point,
+    ("sdfgad", "vmap"): batches.vmap,
 })
 """Functions of packages that need not be installed, by package and name."""

@@ -377,7 +377,7 @@ def _matched(ctx: Context, own: CustomVjp, arguments: Sequence[Value], found: Va
         for (_, value), (_, part) in zip(leaves, leaves_of(cotangent), strict=True):
             if _is_float(value):
                 yield value, part
-            elif part is not None:
+            elif part is not None and not isinstance(value, (float, complex)):  # a rule does not know what is constant
                 raise ctx.refuse(f"a cotangent of argument {number} of {_name(own)}, which has none: it is "
                                  f"{describe(value)}", "return None in its place", "SG135")
 

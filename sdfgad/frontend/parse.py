@@ -159,8 +159,7 @@ def _stood_for(fn: Callable[..., Any]) -> Callable[..., Any]:
 def _bind(fn: Callable[..., Any], code: SourceText, arguments: Sequence[Any],
           keywords: Mapping[str, Any]) -> inspect.BoundArguments:
     try:
-        fn = _stood_for(fn)
-        plain = fn if isinstance(fn, MethodType) else inspect.unwrap(fn)
+        plain = fn if isinstance(fn := _stood_for(fn), MethodType) else inspect.unwrap(fn)
         return inspect.signature(plain).bind(*arguments, **keywords)
     except TypeError as error:
         raise UsageError(f"{code.name}: {error}", code="SG205") from error
@@ -220,21 +219,22 @@ def _run(ctx: Context, called: _Called, values: dict[str, Value]) -> Value:
     if held is None and not is_wrapper(function):
         return run_top(ctx, code, {**_owner(code, called.owner), **values})
     positional, named = (held.args, held.keywords) if held is not None else ((), {})
-    signature = called.bound.signature
-    given = inspect.BoundArguments(signature, OrderedDict(
-        (n, tuple(v) if p.kind is p.VAR_POSITIONAL else v.items if p.kind is p.VAR_KEYWORD else v)
-        for n, p in signature.parameters.items() if n not in named or n in called.bound.arguments
-        for v in (values[n],)))
+    given = _given(called.bound, values, [n for n in values if n not in named or n in called.bound.arguments])
     first = [outside(ctx, v, "argument") for v in positional]
     more = {n: outside(ctx, v, n) for n, v in named.items()}
     return run_wrapper(ctx, function, code, [*called.owner, *first, *given.args], {**more, **given.kwargs})
 
 
-def _replaced(ctx: Context, fn: ReplacedFunction, called: _Called, values: dict[str, Value]) -> Value:
-    signature = called.bound.signature
-    given = inspect.BoundArguments(signature, OrderedDict(
+def _given(bound: inspect.BoundArguments, values: Mapping[str, Value], wanted: Sequence[str]) -> Any:
+    """The arguments as a call gives them, of the parameters that are wanted."""
+    return inspect.BoundArguments(bound.signature, OrderedDict(
         (n, tuple(v) if p.kind is p.VAR_POSITIONAL else v.items if p.kind is p.VAR_KEYWORD else v)
-        for n, p in signature.parameters.items() for v in (values[n],)))
+        for n in wanted for p, v in ((bound.signature.parameters[n], values[n]),)))
+
+
+def _replaced(ctx: Context, fn: ReplacedFunction, called: _Called, values: dict[str, Value]) -> Value:
+    """The function that it stands for knows its own defaults."""
+    given = _given(called.bound, values, list(called.bound.arguments))
     ctx.frames.append(top_frame(called.code, dict(values)))
     try:
         return ctx.invoke(ctx, fn, list(given.args), given.kwargs)

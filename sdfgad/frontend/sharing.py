@@ -125,6 +125,6 @@ def refuse_stale(source: SourceLine | None, shared: SharedPlaces, array: str, wh
                               "append a copy: name.append(value.copy())")
     if array in shared.twins:
         return refuse_sharing(source, f"{what}, which shares memory with another array, after one of them was updated",
-                              "copy it first: z.real.copy()")
+                              "update and read one of them only: z.real.copy(), a.ravel().copy()")
     return refuse_sharing(source, f"{what}, one of several arrays depending on the path, after one of them was updated",
                           "copy the array before the branch")

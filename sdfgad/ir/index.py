@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from types import MappingProxyType
 from typing import TypeAlias, Union
 
@@ -72,7 +72,12 @@ class Ix:
         return Ix((*rest, ((), number)) if number else rest)
 
     def __sub__(self, other: Like) -> Ix:
-        return self + -ix(other)
+        terms = ix(other).terms
+        if not terms:
+            return self
+        if len(terms) == 1 and not terms[0][0]:
+            return self._more(-terms[0][1])
+        return _collect([*self.terms, *[(m, -c) for m, c in terms]])
 
     def __neg__(self) -> Ix:
         return Ix(tuple((m, -c) for m, c in self.terms))
@@ -168,7 +173,8 @@ class Ix:
         for m, c in self.terms:
             part: Bounds = (c, c)
             for atom in m:
-                part = product(part, _atom_bounds(atom, env))
+                known = env.get(atom, (None, None)) if type(atom) is str else _atom_bounds(atom, env)
+                part = known if part == (1, 1) else product(part, known)
             low = None if low is None or part[0] is None else low + part[0]
             high = None if high is None or part[1] is None else high + part[1]
         return low, high
@@ -209,8 +215,18 @@ def ix(value: Like) -> Ix:
     if isinstance(value, Ix):
         return value
     if isinstance(value, str):
-        return Ix((((value,), 1),))
-    return Ix((((), int(value)),)) if value else ZERO
+        return _symbol(value)
+    return _number(int(value))
+
+
+@lru_cache(maxsize=1 << 12)
+def _symbol(name: str) -> Ix:
+    return Ix((((name,), 1),))
+
+
+@lru_cache(maxsize=1 << 12)
+def _number(value: int) -> Ix:
+    return Ix((((), value),) if value else ())
 
 
 def floordiv(a: Like, b: Like) -> Ix:

@@ -10,6 +10,8 @@ from sdfgad.ir.index import Elem, Ix, ix
 from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Push, Range, Stmt, Store, View, While
 from sdfgad.names import fresh
 
+_REGIONS = (Loop, While, If)
+
 
 def children(stmt: Stmt) -> tuple[Block, ...]:
     """The blocks inside a control region, in program order."""
@@ -22,27 +24,40 @@ def statements(block: Block) -> Iterator[Stmt]:
     """Every statement, regions before what they hold, in program order."""
     for stmt in block:
         yield stmt
-        for inner in children(stmt):
-            yield from statements(inner)
+        if isinstance(stmt, _REGIONS):
+            yield from _held(stmt)
+
+
+def _held(stmt: Stmt) -> tuple[Stmt, ...]:
+    """The statements inside a control region."""
+    known: tuple[Stmt, ...] | None = stmt.__dict__.get("_held")
+    if known is None:
+        known = tuple(s for inner in children(stmt) for s in statements(inner))
+        object.__setattr__(stmt, "_held", known)
+    return known
 
 
 def rebuild(block: Block, change: Callable[[Stmt], Block]) -> Block:
     """Replace each statement by a block, inner ones first."""
     out: list[Stmt] = []
     for stmt in block:
-        out.extend(change(with_children(stmt, [rebuild(b, change) for b in children(stmt)])))
+        if isinstance(stmt, _REGIONS):
+            stmt = with_children(stmt, [rebuild(b, change) for b in children(stmt)])
+        out.extend(change(stmt))
     return tuple(out)
 
 
 def rebuild_blocks(block: Block, change: Callable[[list[Stmt]], Block]) -> Block:
     """Replace the statements of each block together, inner blocks first."""
-    return change([with_children(s, [rebuild_blocks(b, change) for b in children(s)]) for s in block])
+    return change([with_children(s, [rebuild_blocks(b, change) for b in children(s)]) if isinstance(s, _REGIONS) else s
+                   for s in block])
 
 
 def with_children(stmt: Stmt, blocks: list[Block]) -> Stmt:
     """The same region around other blocks. Around the very same statements it stays the object it is: what has been
     found out about it is kept there."""
-    if all(len(new) == len(old) and all(map(is_, new, old)) for new, old in zip(blocks, children(stmt), strict=True)):
+    pairs = zip(blocks, children(stmt), strict=True)
+    if not blocks or all(len(new) == len(old) and all(map(is_, new, old)) for new, old in pairs):
         return stmt
     if isinstance(stmt, (Loop, While)):
         return replace(stmt, body=blocks[0])

@@ -12,10 +12,10 @@ from sdfgad.errors import DtypeError, OutputError
 from sdfgad.frontend import Parsed
 from sdfgad.ir.expr import const
 from sdfgad.ir.messages import SHARE
-from sdfgad.ir.program import Array, Map, Program, Store, View, views_of
+from sdfgad.ir.program import Array, Map, Program, Store, View
 from sdfgad.names import fresh
 from sdfgad.transform.cutting.blocks import Distribution
-from sdfgad.trees import leaves, sequence
+from sdfgad.trees import leaves, mapped, sequence
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,7 @@ def resolve_outputs(parsed: Parsed, request: Request) -> tuple[Parsed, tuple[Vie
     OutputError when the choice is not clear."""
     if request.output is None:
         returns = objective_of(parsed.program.returns, request)
-        found: list[Any] = [v for v in views_of(returns) if v.dtype.kind in "fc"]
-        found = found or [n for n in leaves(returns) if is_number(n)]
+        found: list[Any] = [part for part in leaves(differentiated(returns)) if part is not None]
         if not found and not (request.together and all(n is None for n in leaves(returns))):
             raise OutputError("the function returns nothing to differentiate", help=_candidates(parsed))
     else:
@@ -85,6 +84,17 @@ def objective_of(returns: Any, request: Request) -> Any:
         raise OutputError(f"has_aux: the function has to return a pair (objective, aux), and returns {given}",
                           help="write return objective, aux")
     return returns[0]
+
+
+def differentiated(returns: Any) -> Any:
+    """The same containers with None in place of what has no derivative: all but floating and complex arrays, or where
+    there are none, but numbers."""
+    chosen = _is_floating if any(map(_is_floating, leaves(returns))) else is_number
+    return mapped(lambda leaf: leaf if chosen(leaf) else None, returns)
+
+
+def _is_floating(leaf: Any) -> bool:
+    return isinstance(leaf, View) and leaf.dtype.kind in "fc"
 
 
 def is_number(value: Any) -> bool:

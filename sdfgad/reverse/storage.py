@@ -95,7 +95,7 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
     # What is computed again may differ in the last bit, and so undo something else.
     again = {n: b for n, b in rebuildable(program, local, facts.reads, place).items() if n not in undoing.looked_at}
     light, _ = _light(program, active, seen, local, victims, bits, undone)
-    impossible = sorted(recompute - ((set(again) | light) & set(victims)))
+    impossible = sorted(recompute - (again.keys() | light))  # some are needed by nothing but others made again
     if impossible:
         raise PlanNotExecutable(f"{', '.join(impossible)}: not a value that can be rebuilt where it is needed")
     at_start = _at_start(recompute, light, again)
@@ -113,7 +113,7 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
     kept = []
     for name in sorted({*versions, *recompute}):
         first, found = local[name].makers[0], local[name]
-        because = f"needed by line {lines.get(victims[name], 0)}"
+        because = f"needed by line {lines.get(victims[name], 0)}" if name in victims else "needed to make others again"
         size = _all_versions(program.arrays[name].bytes, found)
         kept.append(Kept(name, name, name, size, first.source, because, name in again or name in light, found.cost,
                          name in light, name in recompute, found.path, place[id(first)].order))

@@ -10,6 +10,7 @@ import pytest
 import sdfgad
 from sdfgad import ToolchainError, __version__
 from sdfgad.codegen import build
+from sdfgad.codegen.blas import find_blas
 from sdfgad.codegen.toolchain import (
     Compiler,
     accepts,
@@ -104,3 +105,16 @@ def test_short_rows_are_copied_in_whole_vectors(tmp_path: Path) -> None:
     run((find_compiler().path, *build.flags(), "-S", str(source), "-o", str(text)), code="SG505")
     assert "ymm" in text.read_text()
     assert "xmm" not in text.read_text()
+
+
+@pytest.mark.skipif(" 12." not in find_compiler().version, reason="of g++ 12")
+def test_headers_leave_little_to_compile(tmp_path: Path) -> None:
+    """Templates that functions of headers call are made anew for every program: 560, with tapes and strings."""
+    (source := tmp_path / "empty.cpp").touch()
+    headers = [file for folder in build.common_entries() if (file := folder / "all.h").exists()]
+    assert len(headers) == 3
+    for header, blas in zip(headers, ((), (), find_blas().compile_flags())):
+        how = (*build.flags(), *build.include_flags(), *blas, f"-fdump-tree-original={tmp_path / 'made'}")
+        run((find_compiler().path, *how, "-include", str(header), "-c", str(source), "-o", str(tmp_path / "empty.o")),
+            code="SG505")
+        assert 5 < (tmp_path / "made").read_text().count(";; Function ") < 40

@@ -9,13 +9,23 @@ from typing import Any
 
 import pytest
 
+from tests.mpi.told import (
+    check_distributed,
+    check_limited,
+    check_objects,
+    check_operations,
+    check_random,
+    check_rows,
+    check_samples,
+    check_silence,
+)
 from tests.support.ranks import OPEN_MPI, RanksRun, needs_mpi, run_ranks, slowness
 
 pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
           "code", "lists", "idle", "counts", "silence", "plans", "replicated", "rows", "parts-native", "random:0:20",
-          "distributed", "limited", "orders", "overlap", "overlap-native")
+          "distributed", "limited", "orders", "overlap", "overlap-native", "objects")
 
 
 def run(count: int, *checks: str, **options: Any) -> RanksRun:
@@ -28,14 +38,6 @@ def on_two() -> dict[str, Any]:
     done = run(2, *MIDDLE, timeout=500)
     assert done.status == 0, done.err[-4000:]
     return done.found
-
-
-def check_samples(found: dict[str, Any], count: int) -> None:
-    samples = {n: f for n, f in found.items() if "gradient" in f}
-    assert len(samples) == count
-    for name, sample in samples.items():
-        assert sample["gradient"] < 1e-13 and sample["value"] < 1e-13, name
-        assert all(sample["steady"]) and all(sample["kept"]), name
 
 
 def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
@@ -64,14 +66,6 @@ def test_what_all_ranks_hold_alike(on_two: dict[str, Any]) -> None:
             assert form == "UsageError" and text in message, name
 
 
-def check_rows(found: dict[str, Any], count: int) -> None:
-    rows = {n: f for n, f in found.items() if n.startswith("row ")}
-    assert len(rows) == count
-    for name, one in rows.items():
-        assert one["value"] < 30 and one["dot"] < 100 and one.get("slope", 0.0) < 1e-7, name
-        assert set(one["dtypes"]) == {2 * name.split()[2]}, name
-
-
 def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
     check_rows(on_two, 18)
 
@@ -89,19 +83,23 @@ def test_messages_go_in_the_order_of_memory(on_two: dict[str, Any]) -> None:
     assert on_two["orders"]["wrong"] == [[], []] and [len(one) for one in on_two["orders"]["refused"]] == [10, 10]
 
 
+def test_messages_in_lower_case(on_two: dict[str, Any]) -> None:
+    check_objects(on_two)
+
+
+@pytest.mark.slow
+def test_messages_in_lower_case_on_three_ranks() -> None:
+    done = run(3, "objects", timeout=200)
+    assert done.status == 0, done.err[-4000:]
+    check_objects(done.found)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_compiled_parts_prefixes_products_and_places(count: int) -> None:
     done = run(count, "rows-native", "operations-complex128", timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_rows(done.found, 17)
-
-
-def check_random(found: dict[str, Any], count: int) -> None:
-    """Right or refused, a few of them."""
-    one = found["random"]
-    assert not any(one["bad"]), one["bad"][0]
-    assert all(seen.get("right", 0) >= 0.9 * count and sum(seen.values()) == count for seen in one["seen"])
 
 
 def test_random_programs(on_two: dict[str, Any]) -> None:
@@ -143,18 +141,6 @@ def test_plans_of_all_ranks_in_one_report(on_two: dict[str, Any]) -> None:
         assert form == "UnsupportedError" and "plan_of_ranks" in message
 
 
-def check_silence(found: dict[str, Any]) -> None:
-    one = {n.removeprefix("silence "): f for n, f in found.items() if n.startswith("silence ")}
-    assert all(f["error"] < 1e-8 for f in one.values() if "error" in f)
-    assert all(fault == [] for f in one.values() for fault in f.get("faults", []))
-    for name in ("linear", "quiet_for_some", "pullback"):
-        assert set(map(tuple, one[name]["forward"])) == {(0, 0)}, name
-    for name in ("linear", "quiet_for_some"):
-        assert one[name]["reverse"][0][0] > 0
-    # What one rank needs, all of them send.
-    assert one["linear_but_for_one"]["forward"] == one["linear_but_for_one"]["reverse"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("count, samples", [(1, 8), (3, 8), (4, 5)])
 def test_samples_on_other_numbers_of_ranks(count: int, samples: int) -> None:
@@ -171,11 +157,6 @@ def test_another_library(count: int) -> None:
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 8)
     check_rows(done.found, 17)
-
-
-def check_operations(found: dict[str, Any]) -> None:
-    assert found["value"] < 30 and found["dot"] < 100
-    assert found.get("slope", 0.0) < 1e-8
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
@@ -234,16 +215,6 @@ def test_limits(on_two: dict[str, Any]) -> None:
     assert {form for form, _ in found["message"]} == {"MemoryLimitError"}
     for form, text in on_two["limit of a while"]["message"]:
         assert form == "UnsupportedError" and "loops of unknown length" in text and "cases.py" in text
-
-
-def check_limited(found: dict[str, Any], count: int) -> None:
-    """Every rank runs the loops alike, within its limit."""
-    limited = {n: f for n, f in found.items() if "over" in f}
-    assert len(limited) == count
-    for name, one in limited.items():
-        assert one["error"] < 1e-13 and one["over"] <= 1 and not any(one["faults"]), name
-        assert len(set(one["modes"])) == 1, name
-    assert all(one["modes"][0] != "[]" for name, one in limited.items() if not name.endswith("0.9"))
 
 
 def test_loops_that_communicate_run_again_on_all_ranks_alike(on_two: dict[str, Any]) -> None:
@@ -308,11 +279,6 @@ def _function_above(lines: list[str], line: int) -> str:
                                   "seeds", "batch"])
 def test_what_ranks_cannot_do_together(on_two: dict[str, Any], name: str) -> None:
     assert {form for form, _ in on_two[f"refused {name}"]["error"]} == {"UnsupportedError"}
-
-
-def check_distributed(found: dict[str, Any], count: int) -> None:
-    right = {n: f["error"] for n, f in found.items() if n.startswith("distributed ") and isinstance(f["error"], float)}
-    assert len(right) == count and max(right.values()) < 1e-13, right
 
 
 def test_serial_programs_are_distributed(on_two: dict[str, Any]) -> None:

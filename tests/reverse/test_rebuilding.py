@@ -86,3 +86,25 @@ def test_what_is_cheap_of_scalars_is_made_again_when_they_have_versions():
     gradient = sdfgad.grad(rotated, wrt=("angles", "points"), reduce="sum")
     assert gradient.plan(angles, points).decisions["t"] == "recompute"
     assert check_grads(rotated, angles, points, reduce="sum").ok
+
+
+def projected(image, angles):
+    """x is cheap to make of the cosine, which is kept for nothing else; where the cosine is made again, so is x."""
+    out = np.zeros(3)
+    for k in range(3):
+        c = np.cos(angles[k])
+        for s in range(4):
+            x = 1.2 + (s - 1.5) * c
+            i = int(x)
+            if 0 <= i < 3:
+                out[k] += (1 - x + i) * image[i] + (x - i) * image[i + 1]
+    return np.sum(out**2)
+
+
+def test_what_is_needed_by_nothing_but_what_is_made_again():
+    args = np.linspace(0.3, 1.2, 4), np.linspace(0.2, 0.8, 3)
+    with pytest.raises(sdfgad.MemoryLimitError) as refused:
+        sdfgad.grad(projected, memory_limit=16)(*args)
+    least = sdfgad.grad(projected, memory_limit=refused.value.minimum_bytes)(*args)
+    for name, expected in sdfgad.grad(projected)(*args).items():
+        np.testing.assert_allclose(least[name], expected, rtol=1e-13)

@@ -185,11 +185,11 @@ struct Overflow {};
 
 // Stacks of entries on the device, one for each tape. The array of a tape shows one entry: the last one pushed, which is
 // on top until it is popped, or the last one popped. What is on top is kept here once another one is pushed over it.
-class DeviceTapes {
+template <class = void> class DeviceTapesOf {
 public:
     int64_t limit = 0, peak = 0, needed = 0;
 
-    ~DeviceTapes() { clear(0, stream_); }
+    ~DeviceTapesOf() { clear(0, stream_); }
     // A call on a stream begins, or has ended: all entries are gone.
     void clear(int64_t most, cudaStream_t stream) {
         for (Stack &stack : stacks_)
@@ -243,6 +243,7 @@ private:
     int64_t held_ = 0;
     cudaStream_t stream_ = nullptr;
 };
+using DeviceTapes = DeviceTapesOf<>;
 
 // What the arrays of a call ask of the device: the status of something that is done there. The standard stream is another
 // one on each device.

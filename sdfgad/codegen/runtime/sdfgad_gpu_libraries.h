@@ -140,16 +140,16 @@ inline Rows rows_of(int64_t rows, int64_t columns, int64_t s0, int64_t s1) {
 
 // What the calls of a program share. stream: of the call that runs. limited: whether the call has promised to keep within
 // its plan. peak: the most bytes that a routine took to work in beyond it.
-class Libraries {
+template <class = void> class LibrariesOf {
 public:
     int64_t peak = 0;
     bool limited = false;
 
-    Libraries() = default;
-    Libraries(const Libraries &) = delete;
-    ~Libraries() { forget(); }
+    LibrariesOf() = default;
+    LibrariesOf(const LibrariesOf &) = delete;
+    ~LibrariesOf() { forget(); }
     // Handles belong to the device on which they were made.
-    Libraries &on(cudaStream_t stream) {
+    LibrariesOf &on(cudaStream_t stream) {
         int device = 0;
         must(cudaGetDevice(&device));
         if (device != device_) forget();
@@ -294,9 +294,9 @@ private:
     // What a routine works in: the part of the program's block that the plan has for it. Where that is too little, memory of
     // its own, in the order of the stream, unless a limit has been promised.
     template <class T> struct Room {
-        Libraries &all;
+        LibrariesOf &all;
         T *start, *own = nullptr;
-        Room(Libraries &libraries, T *room, int64_t most, int64_t count, const char *what) : all(libraries), start(room) {
+        Room(LibrariesOf &libraries, T *room, int64_t most, int64_t count, const char *what) : all(libraries), start(room) {
             if (count <= most) return;
             const int64_t bytes = count * int64_t(sizeof(T));
             if (all.limited)
@@ -360,6 +360,7 @@ private:
     cudaStream_t stream_ = nullptr;
     int device_ = -1;
 };
+using Libraries = LibrariesOf<>;
 
 // What has gone wrong so far in a program's factorisations: raised where it is looked at, behind all that was started.
 inline void look(const int32_t *trouble, cudaStream_t stream) {

@@ -13,15 +13,15 @@ namespace sg {
 // while the program goes on. The one that is restored next comes back by that stream while the program works with the one
 // before: into the room on the device by which it left. Which one that is tells the call before; in the first call it is
 // the one that was saved before this one. A wrong guess costs a copy. copied: bytes of this call.
-class HostSnapshots {
+template <class = void> class HostSnapshotsOf {
 public:
     int64_t copied = 0;
 
-    HostSnapshots() = default;
-    HostSnapshots(const HostSnapshots &) = delete;
-    ~HostSnapshots() { forget(); }
+    HostSnapshotsOf() = default;
+    HostSnapshotsOf(const HostSnapshotsOf &) = delete;
+    ~HostSnapshotsOf() { forget(); }
     // For a call on a stream, whose snapshots take so many bytes. Those of the call before may still be read.
-    HostSnapshots &on(cudaStream_t stream, int64_t bytes) {
+    HostSnapshotsOf &on(cudaStream_t stream, int64_t bytes) {
         int device = 0;
         must(cudaGetDevice(&device));
         if (device != device_ || bytes != size_) forget(), device_ = device;
@@ -125,6 +125,7 @@ private:
     std::vector<void *> rooms_;
     Snapshot coming_;
 };
+using HostSnapshots = HostSnapshotsOf<>;
 
 }  // namespace sg
 #endif

@@ -112,12 +112,13 @@ struct NoTapes {
 };
 
 // Growable stacks of entries, one for each tape, for one call. Their blocks come from the room that the caller gives, as
-// long as there is some, so that the next call finds the same pages; the limit holds for blocks.
-class Tapes {
+// long as there is some, so that the next call finds the same pages; the limit holds for blocks. A template, as g++ makes
+// all that a class of its own needs of `std::vector` anew for every program that includes this.
+template <class = void> class GrowableTapes {
 public:
-    Tapes(Memory &memory, size_t count) : memory_(memory), tapes_(count) {}
-    Tapes(const Tapes &) = delete;
-    ~Tapes() { end(); }
+    GrowableTapes(Memory &memory, size_t count) : memory_(memory), tapes_(count) {}
+    GrowableTapes(const GrowableTapes &) = delete;
+    ~GrowableTapes() { end(); }
 
     void begin(int64_t limit, char *room, int64_t bytes) {
         limit_ = limit;
@@ -253,5 +254,6 @@ private:
         t.blocks.push_back({data, size, 0, own});
     }
 };
+using Tapes = GrowableTapes<>;
 
 }  // namespace sg

@@ -1,14 +1,25 @@
 // Functions of single numbers that generated code calls, with NumPy's meaning, and what a program may throw. Good by
 // itself: the text of this file is pasted into graphs that leave this package. With SG_REAL there are no complex
-// numbers, whose header brings the streams and locales of the standard library with it; with SG_DEVICE they are those of
-// `sdfgad_complex.h`.
+// numbers; with SG_DEVICE they are those of `sdfgad_complex.h`.
 #ifndef SDFGAD_SCALARS_H
 #define SDFGAD_SCALARS_H
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #if !defined(SG_REAL) && !defined(SG_DEVICE)
+// The header of complex numbers includes that of string streams for two operators which nobody calls here, and g++ 12
+// makes some 400 functions of strings anew for every program. What the two need to be read is declared instead.
+#if defined(_GLIBCXX_RELEASE) && _GLIBCXX_RELEASE == 12 && !defined(_GLIBCXX_SSTREAM) && !defined(_GLIBCXX_COMPLEX)
+#include <iosfwd>
+namespace std { struct sg_ios_base { enum { failbit }; }; }
+#define _GLIBCXX_SSTREAM 1
+#define ios_base sg_ios_base
 #include <complex>
+#undef ios_base
+#undef _GLIBCXX_SSTREAM
+#else
+#include <complex>
+#endif
 #endif
 #include <cstdint>
 #include <limits>

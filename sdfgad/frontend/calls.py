@@ -395,7 +395,6 @@ def _parameters(ctx: Context, code: SourceText, arguments: list[Value], keywords
     names.update({k: v for k, v in keywords.items() if k in allowed})
     if signature.kwarg is not None:
         names[signature.kwarg.arg] = Record(dict, extra, len(ctx.builder.regions))
-    missing = [n for n in allowed if n not in names]
-    if missing:
+    if missing := [n for n in allowed if n not in names]:
         raise ctx.refuse(f"a call of {code.name} without {', '.join(sorted(missing))}", code="SG102")
     return names

@@ -10,7 +10,7 @@ from typing import Any
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.context import EXITS, CallFrame, Context
 from sdfgad.frontend.enclosed import Boxed
-from sdfgad.frontend.liveness import Liveness, assigned, extend, has_exit, load_names, own_walk
+from sdfgad.frontend.liveness import Liveness, assigned, extended, has_exit, load_names, own_walk
 from sdfgad.frontend.source import SourceText
 from sdfgad.frontend.values import ArrayValue, Iterated, ListValue, Value, contained
 
@@ -56,7 +56,7 @@ def run_generator(ctx: Context, stmt: ast.For, made: Yielding) -> None:
         if name in made.names:
             frame.names[new] = made.names[name]
     frame.names.update({written.mapping[n]: v for n, v in _free(ctx, made, written.free).items()})
-    extend(frame.liveness, written.body, frame.liveness.after[stmt])
+    frame.liveness = extended(frame.liveness, written.body, frame.liveness.after[stmt])
     ctx.execute(ctx, written.body)
     for new in written.mapping.values():
         frame.names.pop(new, None)
@@ -101,7 +101,7 @@ def _filled(ctx: Context, items: str, loop: ast.stmt) -> Value:
     if items in frame.names:
         raise ctx.refuse("a comprehension over a generator inside of another", _HELP, "SG102")
     frame.names[items] = ListValue([], len(ctx.builder.regions))
-    extend(frame.liveness, [loop], frozenset(frame.names))
+    frame.liveness = extended(frame.liveness, [loop], frozenset(frame.names))
     ctx.execute(ctx, [loop])
     return frame.names.pop(items)
 

@@ -88,11 +88,13 @@ def _leaves(stmt: ast.stmt, kinds: tuple[type, ...]) -> bool:
     return False
 
 
-def extend(known: Liveness, body: Sequence[ast.stmt], live: frozenset[str]) -> None:
-    """Add the statements of a block that is written into a function, behind which `live` are needed."""
+def extended(known: Liveness, body: Sequence[ast.stmt], live: frozenset[str]) -> Liveness:
+    """The same with the statements of a block that is written into a function, behind which `live` are needed."""
     inner = [n for s in body for n in own_walk(s) if isinstance(n, _SCOPES)]
-    known.captured |= frozenset(name for n in inner for name in _read(n))
-    _block(body, live, _Exits(), known)
+    found = Liveness(dict(known.after), dict(known.at_loop), dict(known.at_body), dict(known.around), known.local,
+                     known.captured | frozenset(name for n in inner for name in _read(n)))
+    _block(body, live, _Exits(), found)
+    return found
 
 
 def own_walk(node: ast.AST) -> Iterable[ast.AST]:

@@ -102,7 +102,7 @@ def test_names_of_values_stay_apart() -> None:
 @pytest.mark.parametrize("second", [
     mapped(POINTS, store("z", ("i", "j"), add(load("y", "i", MIRROR), X))),
     mapped(POINTS, store("x", ("i", MIRROR), Y)),
-    mapped(POINTS, store("y", ("i", MIRROR), X)),
+    mapped(POINTS, store("y", ("i", MIRROR), mul(X, load("t", "i", "j")))),  # turned round, more accesses would fall
     mapped(POINTS, store("z", ("i", "j"), load("x", 0, "j"))),
     mapped((span("i", N), span("j", N - 1)), store("z", ("i", "j"), X)),
     mapped(POINTS, store("row", ("j",), X, "+")),

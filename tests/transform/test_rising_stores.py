@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdfgad.codegen.cpu.schedule.sums.rising_stores import rising_stores
+from sdfgad.codegen.cpu.schedule.joining.rising_stores import rising_stores
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Loop, Map, Program, Range
 from sdfgad.transform.clearing.zeroing import fold_zeroing

@@ -22,7 +22,7 @@ WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "covariance-0": ("guard_masked_products", "contract", "remove_unseen_copies", "take_rows_apart", "parallelise"),
     "covariance2-0": ("orient_temporaries",),
     "doitgen-0": ("line_up",),
-    "durbin-0": ("rising_stores", "propagate_kept_copies", "sum_pieces", "pack"),
+    "durbin-0": ("propagate_kept_copies", "sum_pieces", "pack"),
     "gramschmidt-0": ("thin_tapes",),
     "k2mm-0": ("fold_scales", "sum_directly"),
     "lenet-0": ("pack_strips", "collect_sums"),

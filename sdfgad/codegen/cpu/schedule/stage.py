@@ -30,7 +30,6 @@ from sdfgad.codegen.cpu.schedule.rows.row_sums import split_with_sums
 from sdfgad.codegen.cpu.schedule.rows.strip_lines import pack_strips
 from sdfgad.codegen.cpu.schedule.rows.whole_loops import loops_left_whole
 from sdfgad.codegen.cpu.schedule.sums.join_updates import join_updates
-from sdfgad.codegen.cpu.schedule.sums.rising_stores import rising_stores
 from sdfgad.codegen.cpu.schedule.sums.shared_additions import share_additions
 from sdfgad.codegen.cpu.schedule.sums.sum_pieces import sum_pieces
 from sdfgad.codegen.cpu.schedule.sums.turn_sums import turn_sums
@@ -71,10 +70,9 @@ TAKE_ROWS_APART = Pass(
     take_rows_apart,
     "Statements that hand large arrays to each other run row by row, in the cache.",
     {"clear_behind": "what is cleared behind a sweep goes with its rows"})
-RISING_STORES = Pass(rising_stores, "Maps that store downwards are turned round, so that they join others.")
 JOIN_POINTWISE = Pass(
     join_pointwise, "Maps over the same points run in one pass over memory.",
-    {"sum_pieces": "a box joins as a whole", "rising_stores": "maps that store downwards join others once turned"})
+    {"sum_pieces": "a box joins as a whole"})
 PROPAGATE_KEPT_COPIES = Pass(
     propagate_kept_copies, "What was kept is read where it was kept.",
     {"join_pointwise": "a copy in the same map is no statement any more"})
@@ -124,7 +122,7 @@ TURNS = (ASSIGN_TO_ZEROS, ELIMINATE_DEAD_STORES, SUM_PIECES, JOIN_POINTWISE, DOU
 assignment begins no longer change places with others."""
 SCHEDULE = Stage("schedule", (
     FLATTEN_RAGGED_LOOPS, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, TAKE_ROWS_APART, ORIENT_TEMPORARIES,
-    RISING_STORES, JOIN_POINTWISE, PROPAGATE_KEPT_COPIES, REMOVE_UNSEEN_COPIES, PACK_STRIPS,
+    JOIN_POINTWISE, PROPAGATE_KEPT_COPIES, REMOVE_UNSEEN_COPIES, PACK_STRIPS,
     ROTATE_LINES, TURN_SUMS, JOIN_UPDATES, DIVIDE_KEPT_POWERS, *TURNS, CLEAR_REST, LINE_UP, PACK,
     UNROLL_AND_JAM, REPLACE_BY_SCALARS, SKEW_AND_JAM, THIN_TAPES, WIDEN_DECISIONS, ASSIGN_TO_ROWS, SHARE_ADDITIONS,
     JOIN_SMALL_ROWS, OVERLAP_MESSAGES))

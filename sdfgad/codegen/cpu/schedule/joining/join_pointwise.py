@@ -10,6 +10,7 @@ from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.analysis.loops.rows import other_slice, points, stride, touched, touches
 from sdfgad.codegen.cpu.schedule.joining.forward_values import forward_values, own_names
 from sdfgad.codegen.cpu.schedule.joining.own_lines import OwnLines, Pair, add_together, collects
+from sdfgad.codegen.cpu.schedule.joining.rising_stores import rising_stores
 from sdfgad.ir.expr import Call, Expr, Load, index_elems, operands, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
@@ -37,10 +38,11 @@ def join_pointwise(program: Program, limits: JoinLimits | None = None, small: bo
     one writes the other touches at its own point only, or not at all, unless both only add to it where an array says.
     What stands between them may change places with one of the two. Stores that nobody reads are left out. Sums that
     compute what another map computes, too, join it last: they keep no other maps apart then. small: for single rows of
-    few points, which hide from other passes once they are joined.
+    few points, which hide from other passes once they are joined. Maps that store downwards are turned round first, so
+    that they find others over the same elements.
     """
     joiner = _Joiner(program.arrays, limits or (thresholds().small_rows if small else thresholds().joining))
-    body = joiner.blocks(program.body, False)
+    body = joiner.blocks(rising_stores(program).body, False)
     joiner.readers = True
     body = joiner.blocks(body, False)
     if body == program.body:

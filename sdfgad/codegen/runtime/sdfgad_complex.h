@@ -23,39 +23,14 @@ template <class T> struct alignas(2 * sizeof(T)) Complex {
     SG_FN Complex &operator+=(Complex b) { return *this = *this + b; }
 };
 
-// Functions of them. Formulas with branch cuts are those of W. Kahan, "Branch cuts for complex elementary functions", 1987.
+// Functions of them, by `exp`, `log` and `sqrt` of sdfgad_scalars.h. Formulas with branch cuts are those of W. Kahan, "Branch
+// cuts for complex elementary functions", 1987.
 namespace of_complex {
 
 template <class T> SG_FN Complex<T> times(Complex<T> a, Complex<T> b) {
     return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
 }
-template <class T> SG_FN Complex<T> exp(Complex<T> z) {
-    if (z.y == 0) return {std::exp(z.x), z.y};
-    if (std::isinf(z.x) && z.x < 0) return {T(0), T(0)};
-    const T half = std::exp(z.x / 2);  // the whole may be too large where the result is not
-    return {half * std::cos(z.y) * half, half * std::sin(z.y) * half};
-}
-// Near one the modulus has lost what its logarithm is made of.
-template <class T> SG_FN Complex<T> log(Complex<T> z) {
-    const T size = std::hypot(z.x, z.y), angle = std::atan2(z.y, z.x);
-    if (!(size > T(0.5) && size < T(2))) return {std::log(size), angle};
-    const T a = std::fmax(std::fabs(z.x), std::fabs(z.y)), b = std::fmin(std::fabs(z.x), std::fabs(z.y));
-    return {std::log1p((a - 1) * (a + 1) + b * b) / 2, angle};
-}
 template <class T> SG_FN Complex<T> log10(Complex<T> z) { return log(z) * T(0.43429448190325182765); }
-template <class T> SG_FN Complex<T> sqrt(Complex<T> z) {
-    constexpr T inf = std::numeric_limits<T>::infinity();
-    const T most = std::fmax(std::fabs(z.x), std::fabs(z.y));
-    if (most == 0) return {T(0), z.y};
-    if (std::fabs(z.y) == inf) return {inf, z.y};
-    const bool large = most > std::numeric_limits<T>::max() / 8, small = most < std::numeric_limits<T>::min() * 16;
-    const T scale = large ? T(0.0625) : small ? T(1 << 24) : T(1), back = large ? T(4) : small ? T(1) / (1 << 12) : T(1);
-    const T x = z.x * scale, y = z.y * scale;
-    const T root = std::sqrt((std::fabs(x) + std::hypot(x, y)) / 2);
-    const T other = std::fabs(y) / (2 * root);
-    if (x >= 0) return {root * back, std::copysign(other, y) * back};
-    return {other * back, std::copysign(root, y) * back};
-}
 template <class T> SG_FN Complex<T> pow(Complex<T> z, Complex<T> e) { return exp(times(e, log(z))); }
 
 template <class T> SG_FN Complex<T> sinh(Complex<T> z) {

@@ -292,11 +292,11 @@ template <class T> SG_FN auto imag(T x) { if constexpr (is_complex<T>) return x.
 template <class T> SG_FN T conj(T x) { if constexpr (is_complex<T>) return T(x.real(), -x.imag()); else return x; }
 
 template <class T> SG_FN T exp2(T x) {
-    if constexpr (is_complex<T>) return of_complex::exp(x * std::log(typename T::value_type(2)));
+    if constexpr (is_complex<T>) return exp(x * std::log(typename T::value_type(2)));
     else return std::exp2(x);
 }
 template <class T> SG_FN T log2(T x) {
-    if constexpr (is_complex<T>) return of_complex::log(x) / std::log(typename T::value_type(2));
+    if constexpr (is_complex<T>) return log(x) / std::log(typename T::value_type(2));
     else return std::log2(x);
 }
 template <class T> SG_FN T expm1(T x) {
@@ -356,6 +356,7 @@ template <class R> SG_FN Complex<R> log(Complex<R> z) {
     const R near = std::log1p(sum + (rest + lost)) / 2;
     return {pick<R>((size > R(0.5)) & (size < R(2)), near, far), std::atan2(z.imag(), z.real())};
 }
+// The formula of W. Kahan, "Branch cuts for complex elementary functions", 1987.
 template <class R> SG_FN Complex<R> sqrt(Complex<R> z) {
     const R x = std::abs(z.real()), y = std::abs(z.imag()), most = maximum(x, y);
     const bool large = most > std::numeric_limits<R>::max() / 8, small = most < std::numeric_limits<R>::min() * 16;

@@ -50,19 +50,21 @@ def parallelise(program: Program) -> Program:
     for j: { t = 0 ; map d = 0:j: t += a[d, j] * x[d] ; x[j] = x[j] - t ; x[j] = x[j] / p[j] }
     ->   for j: { map d = 0:j: x[j] += -(a[d, j] * x[d]) ; x[j] = x[j] / p[j] }
     """
-    return number_scalars(_split_loops(program), _split_loops)
+    return _split_loops(number_scalars(_split_loops(program), _split_loops), True)
 
 
-def _split_loops(program: Program) -> Program:
-    """The program with maps for the loops that can be split, and sums in place in the others."""
-    work = _Paralleliser(program, program.live_out)
+def _split_loops(program: Program, in_place: bool = False) -> Program:
+    """The program with maps for the loops that can be split. in_place: and sums where they go in the others, which has to
+    come last, as factors of a sum that is put in place become factors of its terms."""
+    work = _Paralleliser(program, program.live_out, in_place)
     body = work.block(program.body, ())
     return work.program(body) if work.changed else program
 
 
 class _Paralleliser:
-    def __init__(self, program: Program, seen: frozenset[str]) -> None:
+    def __init__(self, program: Program, seen: frozenset[str], in_place: bool) -> None:
         self.before = program
+        self.in_place = in_place
         self.arrays = dict(program.arrays)
         self.seen = seen
         self.readers = _readers(program.body)
@@ -108,7 +110,7 @@ class _Paralleliser:
     def in_order(self, stmt: Loop, inside: tuple[Range, ...]) -> Block | None:
         """A loop that stays one with its sums in place; None where there are none."""
         maps = [s for s in stmt.body if isinstance(s, Map)]
-        if stmt.until or not len(stmt.body) == len(maps) <= thresholds().summed_statements:
+        if not self.in_place or stmt.until or not len(stmt.body) == len(maps) <= thresholds().summed_statements:
             return None
         made = tuple(settle_sums(maps, self.scope(stmt, inside)))
         return None if made == stmt.body else (replace(stmt, body=made),)

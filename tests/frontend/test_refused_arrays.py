@@ -179,7 +179,7 @@ def list_in_branch(x):
     return out
 
 
-@refused(5, "a list whose length data decide", np.ones(200))
+@refused(0, "a list whose length data decide", np.ones(200))
 def list_that_grows_as_data_say(x):
     out = []
     for i in range(200):

@@ -54,8 +54,8 @@ def parallelise(program: Program) -> Program:
 
 
 def _split_loops(program: Program, in_place: bool = False) -> Program:
-    """The program with maps for the loops that can be split. in_place: and sums where they go in the others, which has to
-    come last, as factors of a sum that is put in place become factors of its terms."""
+    """The program with maps for the loops that can be split. in_place: and sums where they go in the others, which has
+    to come last, as factors of a sum that is put in place become factors of its terms."""
     work = _Paralleliser(program, program.live_out, in_place)
     body = work.block(program.body, ())
     return work.program(body) if work.changed else program

@@ -72,7 +72,8 @@ TAKE_ROWS_APART = Pass(
     {"clear_behind": "what is cleared behind a sweep goes with its rows"})
 JOIN_POINTWISE = Pass(
     join_pointwise, "Maps over the same points run in one pass over memory.",
-    {"sum_pieces": "a box joins as a whole"})
+    {"sum_pieces": "a box joins as a whole",
+     "orient_temporaries": "maps are joined over the axes that temporaries lie in"})
 PROPAGATE_KEPT_COPIES = Pass(
     propagate_kept_copies, "What was kept is read where it was kept.",
     {"join_pointwise": "a copy in the same map is no statement any more"})

@@ -30,8 +30,6 @@ _FUNCTIONS: Mapping[str, str] = MappingProxyType({
     "arccosh": "std::acosh", "arctanh": "std::atanh", "arctan2": "std::atan2"})
 _OF_COMPLEX = frozenset(("exp", "log", "sqrt"))
 """Functions of complex numbers that loops of vectors have."""
-_SCALING = frozenset(("mul", "div"))
-"""Functions of two complex numbers that C++ has for one real number, too."""
 _ROUNDINGS = frozenset(("floor", "ceil", "trunc", "rint"))
 LARGEST_EXPANDED_POWER = 32
 LARGEST_HALF_POWER = 9
@@ -105,9 +103,7 @@ class Values:
                 self._load_ahead(node.args[1:], sure)
         for node in topological(roots, lambda n: () if self.name(n) else self._certain(n)):
             if isinstance(node, (Load, Call)) and self.uses[node] > 1 and not self.name(node) and not _trivial(node):
-                made = _in_reals(node)
-                if made is node or isinstance(made, Call) and not _trivial(made) and not self.name(made):
-                    self.bind(made)
+                self.bind(node)
 
     def _certain(self, node: Expr) -> tuple[Expr, ...]:
         """The operands that are evaluated whenever the node is."""
@@ -141,7 +137,7 @@ class Values:
             return local(node.name)
         if node.fn == "select":
             return self._select(node)
-        return call_text(node, [self.text(a) for a in _scaling(node)])
+        return call_text(node, [self.text(a) for a in _divided(node)])
 
     def _select(self, node: Call) -> str:
         self._load_ahead(node.args[1:])
@@ -177,19 +173,13 @@ class Values:
                     self.scopes[-1][node] = name
 
 
-def _scaling(node: Call) -> tuple[Expr, ...]:
-    """The operands of a function, one of two complex ones in real numbers where it was made of them: such a product
-    takes half the work, a quotient far less. With infinite values it gives infinities where NumPy's gives NaN."""
-    if node.dtype.kind != "c" or node.fn not in _SCALING:
+def _divided(node: Call) -> tuple[Expr, ...]:
+    """The operands of a function; what a complex number is divided by in real numbers, if it was made of them: that
+    takes far less work and comes to the same, signs of zeros included. A product would gain nothing."""
+    if node.dtype.kind != "c" or node.fn != "div":
         return node.args
-    first, second = node.args
-    return (first, _in_reals(second)) if _in_reals(second) is not second else (_in_reals(first), second)
-
-
-def _in_reals(node: Expr) -> Expr:
-    """What a complex expression is in real numbers, if it was made of them."""
-    found = as_real(node) if node.dtype.kind == "c" else None
-    return node if found is None else found
+    divisor = as_real(node.args[1])
+    return node.args if divisor is None else (node.args[0], divisor)
 
 
 def _traps(node: Expr) -> bool:

@@ -1,8 +1,8 @@
 """Scalar expressions written with Python's operators; folds literals and drops neutral elements on the way."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from math import copysign
 from typing import Any, TypeAlias, Union
 
 import numpy as np
@@ -117,24 +117,21 @@ def mul(a: Expr, b: Expr) -> Expr:
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Call) and one.fn == "neg":
             return neg(mul(one.args[0], other))
-    return _of_reals(mul, a, b) or _folded("mul", a, b)
+    return _folded("mul", a, b)
 
 
 def div(a: Expr, b: Expr) -> Expr:
     """`a / b`"""
     if is_number(a, 0):
         return zero(a.dtype)
-    return a if is_number(b, 1) else _of_reals(div, a, b) or _folded("div", a, b)
+    return a if is_number(b, 1) else _folded("div", a, b)
 
 
 def neg(a: Expr) -> Expr:
     """`-a`"""
     if isinstance(a, Call) and a.fn == "neg":
         return a.args[0]
-    if isinstance(a, Const):
-        return number(-a.value, a.dtype)
-    part = as_real(a) if a.dtype.kind == "c" else None
-    return Call("neg", (a,), a.dtype) if part is None else cast(neg(part), a.dtype)
+    return number(-a.value, a.dtype) if isinstance(a, Const) else Call("neg", (a,), a.dtype)
 
 
 def select(c: Expr, a: Expr, b: Expr) -> Expr:
@@ -162,10 +159,11 @@ def component(dtype: np.dtype) -> np.dtype:
 
 
 def as_real(e: Expr) -> Expr | None:
-    """What a complex expression is in real numbers, where it can be told: it was made of them."""
+    """What a complex expression is in real numbers, where it can be told: it was made of them, with +0 beside them."""
     if isinstance(e, Const):
         value = complex(e.value)
-        return number(value.real, component(e.dtype)) if e.dtype.kind == "c" and value.imag == 0 else None
+        known = e.dtype.kind == "c" and value.imag == 0 and copysign(1.0, value.imag) > 0
+        return number(value.real, component(e.dtype)) if known else None
     if isinstance(e, Call) and e.fn == "cast" and e.dtype.kind == "c" and e.args[0].dtype == component(e.dtype):
         return e.args[0]
     return None
@@ -183,14 +181,6 @@ def real(e: Expr) -> Expr:
     if isinstance(e, Call) and e.fn == "select":
         return select(e.args[0], real(e.args[1]), real(e.args[2]))
     return Call("real", (e,), component(e.dtype))
-
-
-def _of_reals(fn: Callable[[Expr, Expr], Expr], a: Expr, b: Expr) -> Expr | None:
-    """What is computed of real numbers alone, in real numbers."""
-    if a.dtype.kind != "c" or isinstance(a, Const) and isinstance(b, Const):
-        return None
-    x, y = as_real(a), as_real(b)
-    return cast(fn(x, y), a.dtype) if x is not None and y is not None else None
 
 
 def _folded(fn: str, a: Expr, b: Expr) -> Expr:

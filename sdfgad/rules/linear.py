@@ -24,8 +24,6 @@ def conj(e: Expr) -> Expr:
         return e
     if isinstance(e, Const):
         return algebra.number(complex(e.value).conjugate(), e.dtype)
-    if algebra.as_real(e) is not None:
-        return e
     return e.args[0] if isinstance(e, Call) and e.fn == "conj" else Call("conj", (e,), e.dtype)
 
 

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+import sdfgad
 from sdfgad.codegen.cpp import Frame, Writer
 from sdfgad.codegen.cpu.text.statements import emit_block
 from sdfgad.codegen.program import compile_program
@@ -78,6 +79,20 @@ def test_quotients_at_the_edges() -> None:
     y, x = np.empty_like(a), np.empty_like(a)
     compile_program(made)({"a": a, "b": b, "r": r, "y": y, "x": x})
     with np.errstate(all="ignore"):
-        close(y, a / b)
-        finite = np.isfinite(a) & np.isfinite(r)
-        close(x[finite], (a / r)[finite])
+        for found, expected in ((y, a / b), (x, a / r)):
+            close(found, expected)
+            for got, wanted in ((found.real, expected.real), (found.imag, expected.imag)):
+                known = ~np.isnan(wanted)
+                assert (np.signbit(got) == np.signbit(wanted))[known].all()  # of zeros: they tell the side of a cut
+
+
+def beside_the_cut(z, r):
+    return np.stack([np.sqrt(-z), np.sqrt(-2.0 * z), np.sqrt(z * r), np.sqrt(z / r), np.sqrt(r.astype(complex) * r),
+                     np.sqrt(-(r + 0j)), np.sqrt((r + 0j) / (-2.0 + 0j)), np.log(np.conj(z) * -1.0),
+                     np.sqrt(1j * r * 1j)])
+
+
+def test_functions_know_the_side_of_a_branch_cut() -> None:
+    """That is, the sign of an imaginary part of zero."""
+    z, r = (x.ravel().copy() for x in np.meshgrid([1 + 0j, -1 + 0j, complex(1, -0.0), complex(-1, -0.0)], [2.0, -2.0]))
+    np.testing.assert_allclose(sdfgad.forward(beside_the_cut)(z, r), beside_the_cut(z, r), rtol=1e-15, atol=1e-15)

@@ -184,10 +184,11 @@ template <class T> SG_FN Complex<T> div(Complex<T> a, Complex<T> b) {
     const T across = pick<T>(none, T(0), pick<T>(wide, y, x) * ratio), up = pick<T>(none, T(0), pick<T>(wide, -x, y) * ratio);
     return {(pick<T>(wide, x, y) + across) * scale, (pick<T>(wide, y, -x) + up) * scale};
 }
-template <class T> SG_FN Complex<T> mul(Complex<T> a, T b) { return {a.real() * b, a.imag() * b}; }
-template <class T> SG_FN Complex<T> mul(T a, Complex<T> b) { return {a * b.real(), a * b.imag()}; }
-template <class T> SG_FN Complex<T> div(Complex<T> a, T b) { return mul(a, pick<T>(b == 0, std::numeric_limits<T>::infinity(), T(1) / b)); }
-template <class T> SG_FN Complex<T> div(T a, Complex<T> b) { return div(Complex<T>(a), b); }
+template <class T> SG_FN Complex<T> div(Complex<T> a, T b) {
+    const T scale = pick<T>(b == 0, std::numeric_limits<T>::infinity(), T(1) / b);
+    const T ratio = std::copysign(T(0), b), across = pick<T>(b == 0, T(0), a.imag() * ratio);
+    return {(a.real() + across) * scale, (a.imag() - pick<T>(b == 0, T(0), a.real() * ratio)) * scale};
+}
 #endif
 
 template <int N, class T> SG_FN T power(T x) {

@@ -54,8 +54,10 @@ def grown(x):
 @pytest.mark.parametrize(("fn", "argument"), [
     (inverse, SQUARE), (cube, SQUARE), (shares, ROWS), (spectrum, np.linspace(0.0, 1.0, 512)),
     (spectrum, np.linspace(0.0, 1.0, 499)), (spectra, ROWS), (ordered, ROWS[0, ::-1].copy()),
+    (ordered, np.sin(np.arange(700.0))), (ordered, np.sin(np.arange(700.0, dtype=np.float32))),
     (histogram, ROWS.reshape(-1))],
-    ids=["inverse", "packed", "rows", "small factors", "large factors", "side by side", "sort", "partial sums"])
+    ids=["inverse", "packed", "rows", "small factors", "large factors", "side by side", "sort", "digits",
+         "short digits", "partial sums"])
 def test_the_footprint_is_what_is_measured(fn, argument):
     bound = bind(fn, (argument,), {})
     made = derive(fn, bound, Request((next(iter(bound.leaves)),), reduce="sum"))

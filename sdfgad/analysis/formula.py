@@ -13,6 +13,7 @@ from math import prod
 from types import MappingProxyType
 
 from sdfgad.analysis.block_local import BlockLocal, blocks
+from sdfgad.ir.bits import unpacked
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, loads, moved, rewrite, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
@@ -299,7 +300,7 @@ class Again:
             rounded = n in decisive or n.dtype.kind not in "fc"
             return None if found is None or (rounded and not repeatable(found)) else found
 
-        return rewrite(e, one)
+        return rewrite(rewrite(e, one), unpacked)
 
     def value(self, use: Load, reader: Stmt, spoilt: frozenset[str] = frozenset()) -> Expr | None:
         """What an element is, at a statement; None when that cannot be said, or only dearly."""

@@ -6,11 +6,9 @@ from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
 
-import numpy as np
-
 from sdfgad.analysis.block_local import blocks
 from sdfgad.analysis.reversal.needed import Needed
-from sdfgad.ir import algebra
+from sdfgad.ir.bits import BOOL, BYTE, FOLLOWS, MOST_BITS, bits, packed, truths_of
 from sdfgad.ir.expr import Call, Const, Expr, Load, loads, rewrite, walk
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
@@ -19,8 +17,6 @@ from sdfgad.names import fresh
 
 MIRRORED = MappingProxyType({"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"})
 """Each comparison, and what it is with its operands exchanged."""
-MOST_BITS = 8
-_BYTE, _BOOL = np.dtype(np.uint8), np.dtype(bool)
 
 
 def with_decisions(program: Program, facts: Needed, lost: frozenset[str]) -> tuple[Program, frozenset[str]]:
@@ -36,9 +32,9 @@ def with_decisions(program: Program, facts: Needed, lost: frozenset[str]) -> tup
         if found and isinstance(stmt, Map):
             name = fresh("decision", set(arrays))
             shape = tuple(r.trips or 0 for r in stmt.domain)
-            arrays[name] = Array(name, shape, _BYTE, source=stmt.source, label="decision")
+            arrays[name] = Array(name, shape, BYTE, source=stmt.source, label="decision")
             at = tuple(ix(r.var) - r.start for r in stmt.domain)
-            codes[id(stmt)] = Map(stmt.domain, (Store(name, at, _code(found)),), stmt.source)
+            codes[id(stmt)] = Map(stmt.domain, (Store(name, at, packed(found)),), stmt.source)
     body = rebuild(program.body, lambda s: (codes[id(s)], s) if id(s) in codes else (s,))
     names = frozenset(arrays) - frozenset(program.arrays)
     return program.but(body=body, arrays=arrays), names
@@ -76,7 +72,7 @@ def _pairs(comparisons: Iterable[Call]) -> Iterator[tuple[Call, ...]]:
         groups.setdefault(frozenset(c.args), []).append(c)
     for group in groups.values():
         first, dtypes = group[0], {a.dtype.kind for a in group[0].args}
-        both_ways = Call("le", first.args, _BOOL), Call("ge", first.args, _BOOL)
+        both_ways = Call("le", first.args, BOOL), Call("ge", first.args, BOOL)
         yield both_ways if len(group) > 2 and dtypes <= set("fiu") else tuple(group)
 
 
@@ -93,18 +89,9 @@ def _undecided(stmt: Stmt) -> Stmt:
     """The statement with every comparison decided one way: what is left does not depend on how."""
     if not isinstance(stmt, Map):
         return stmt
-    body = tuple(replace(p, expr=rewrite(p.expr, lambda n: Const(True, _BOOL) if _compares(n) else None))
+    body = tuple(replace(p, expr=rewrite(p.expr, lambda n: Const(True, BOOL) if _compares(n) else None))
                  for p in stmt.body)
     return replace(stmt, body=body)
-
-
-def _code(comparisons: list[Expr]) -> Expr:
-    """One bit per comparison."""
-    total: Expr = algebra.zero(_BYTE)
-    for k, c in enumerate(comparisons):
-        bit = Call("cast", (c,), _BYTE)
-        total = algebra.add(total, bit if k == 0 else Call("mul", (bit, algebra.number(2**k, _BYTE)), _BYTE))
-    return total
 
 
 def bits_of(program: Program, codes: frozenset[str]) -> Mapping[int, Mapping[Expr, Expr]]:
@@ -116,11 +103,10 @@ def _tables(block: Block, codes: frozenset[str]) -> Iterator[tuple[Stmt, Mapping
     for before, after in zip(block, block[1:], strict=False):
         part = before.body[0] if isinstance(before, Map) else None
         if isinstance(part, Store) and part.array in codes:
-            code = Load(part.array, part.index, _BYTE)
-            casts = (n.args[0] for n in walk(part.expr) if isinstance(n, Call) and n.fn == "cast")
-            found = [c for c in casts if isinstance(c, Call) and _compares(c)]
-            bits: dict[Call, Expr] = {c: _bit(code, k) for k, c in enumerate(found)}
-            known = {**_following(code, found), **bits}
+            code = Load(part.array, part.index, BYTE)
+            found = [c for c in truths_of(part.expr) if isinstance(c, Call)]
+            own: dict[Call, Expr] = {c: bits(code, k, [True]) for k, c in enumerate(found)}
+            known = {**_following(code, found), **own}
             yield after, {way: bit for c, bit in known.items() for way in (c, _mirror(c))}
 
 
@@ -129,12 +115,8 @@ def _following(code: Load, found: list[Call]) -> dict[Call, Expr]:
     out: dict[Call, Expr] = {}
     for k, (c, other) in enumerate(pairwise(found)):
         if c.fn == "le" and other == Call("ge", c.args, c.dtype):
-            two = Call("bitand", (code, algebra.number(3 * 2**k, _BYTE)), _BYTE)
-            for fn, sign, bits in ("lt", "eq", 1), ("gt", "eq", 2), ("eq", "eq", 3), ("ne", "ne", 3):
-                out[Call(fn, c.args, _BOOL)] = Call(sign, (two, algebra.number(bits * 2**k, _BYTE)), _BOOL)
+            for values, fn in FOLLOWS.items():
+                out[Call(fn, c.args, BOOL)] = bits(code, k, values)
+            equal = bits(code, k, (True, True))
+            out[Call("ne", c.args, BOOL)] = Call("ne", equal.args, BOOL) if isinstance(equal, Call) else equal
     return out
-
-
-def _bit(code: Load, k: int) -> Expr:
-    one = Call("bitand", (code, algebra.number(2**k, _BYTE)), _BYTE)
-    return Call("ne", (one, algebra.zero(_BYTE)), _BOOL)

@@ -5,7 +5,7 @@ import pytest
 
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cpu.order import row_blocks
-from sdfgad.codegen.cpu.order.row_blocks import ROWS, block_rows
+from sdfgad.codegen.cpu.order.row_blocks import ROWS, block_rows, write_out_few
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program
 from tests.codegen.build_programs import F8, I8, agree, load, mapped, mul, num, program, span, store
@@ -103,15 +103,18 @@ def test_what_stays_as_it_is(stmt: Map) -> None:
 FEW = (3, 64)
 LONG = mapped([span("i", FEW[0]), span("j", FEW[1])],
               store("t", ["j"], mul(load("x", "i", "j"), load("a", "i")), "+"))
+INSIDE = mapped(reversed(LONG.domain), store("t", ["j"], mul(load("y", "j", "i"), load("a", "i")), "+"))
 
 
 def few_rows(*body: object) -> Program:
-    return program(body, {"x": (FEW, F8), "a": (FEW[:1], F8), "t": (FEW[1:], F8), "u": (FEW[1:], F8)}, {})
+    return program(body, {"x": (FEW, F8), "y": (FEW[::-1], F8), "a": (FEW[:1], F8), "t": (FEW[1:], F8),
+                          "u": (FEW[1:], F8)}, {})
 
 
-def test_sums_of_a_few_rows_are_written_out() -> None:
-    before = few_rows(LONG)
-    (made,) = block_rows(Frame(before.arrays), LONG)
+@pytest.mark.parametrize("stmt", [LONG, INSIDE], ids=["around longer ones", "in each of many"])
+def test_sums_of_a_few_rows_are_written_out(stmt: Map) -> None:
+    before = few_rows(stmt)
+    made = write_out_few(Frame(before.arrays), stmt)
     assert [r.var for r in made.domain] == ["j"] and len(made.body) == 1
     check_same(before, before.but(body=(made,)), tolerance=1e-13)
     agree(before)
@@ -128,7 +131,7 @@ def test_sums_of_a_few_rows_are_written_out() -> None:
 ], ids=["reads what it adds to", "reads a sum", "maxima", "rows of their own", "other steps", "a triangle",
         "short rows"])
 def test_other_few_rows_stay(stmt: Map) -> None:
-    assert block_rows(Frame(few_rows(stmt).arrays), stmt) == (stmt,)
+    assert write_out_few(Frame(few_rows(stmt).arrays), stmt) is stmt
 
 
 def test_native_code() -> None:

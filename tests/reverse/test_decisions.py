@@ -1,12 +1,19 @@
 """What is kept for the reverse sweep: decisions instead of values, nothing that is as cheap to compute again."""
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
+
 import numpy as np
 import pytest
 
 import sdfgad
 from sdfgad.calls.arguments import bind
+from sdfgad.ir.bits import BOOL, BYTE, bits, packed, unpacked
+from sdfgad.ir.expr import Call, Const, Expr, Load, rewrite, walk
+from sdfgad.ir.primal import PRIMALS
 from sdfgad.ir.text import program_text
+from sdfgad.pipeline import Request, derive
 from sdfgad.transform.passes import leaving_out
 from tests.support.oracle import numerical_gradient
 
@@ -155,3 +162,48 @@ def test_neighbours_are_not_stored():
     stored = [i for i in plan.problem.items if plan.decisions[i.name] == "store"]
     assert plan.recomputed
     assert all(i.array in ("x", "old") for i in stored)
+
+
+def value_of(e: Expr) -> object:
+    if isinstance(e, Const):
+        return np.asarray(e.value, e.dtype)
+    assert isinstance(e, Call)
+    args = [value_of(a) for a in e.args]
+    return np.asarray(args[0], e.dtype) if e.fn == "cast" else PRIMALS[e.fn](*args)
+
+
+@pytest.mark.parametrize("values", list(product((False, True), repeat=3)))
+def test_bits_of_what_is_packed_in_the_same_expression(values: tuple[bool, ...]):
+    """Each bit, and the ways that two of them may turn out, as the code itself says."""
+    truths = [Const(v, BOOL) for v in values]
+    code = packed(truths)
+    tests = [bits(code, k, [True]) for k in range(3)]
+    tests += [bits(code, k, both) for k in range(2) for both in product((False, True), repeat=2)]
+    tests += [replace(t, fn="ne") for t in tests if isinstance(t, Call) and t.fn == "eq"]
+    for test in tests:
+        plain = rewrite(test, unpacked)
+        assert "bitand" not in {n.fn for n in walk(plain) if isinstance(n, Call)}
+        assert bool(value_of(plain)) == bool(value_of(test))
+
+
+def test_comparisons_both_ways_are_one():
+    x, y = (Load(n, (), np.dtype(float)) for n in "xy")
+    code = packed([Call("le", (x, y), BOOL), Call("ge", (x, y), BOOL)])
+    assert unpacked(bits(code, 0, (True, False))) == Call("lt", (x, y), BOOL)
+    assert unpacked(bits(code, 0, (True, True))) == Call("eq", (x, y), BOOL)
+    assert unpacked(bits(Load("c", (), BYTE), 0, (True,))) is None
+
+
+def test_decisions_computed_again_are_comparisons():
+    """Where the values compared are at hand nothing is packed."""
+    def limited(q):
+        for _ in range(5):
+            d = q[1:] - q[:-1]
+            s = np.where(d[:-1] * d[1:] > 0.0, np.where(np.abs(d[:-1]) < np.abs(d[1:]), d[:-1], d[1:]), 0.0)
+            q = np.concatenate([q[:1], q[1:-1] + 0.1 * s, q[-1:]])
+        return np.sum(q * q)
+
+    q = np.random.default_rng(2).random(40)
+    program = derive(limited, bind(limited, (q,), {}), Request(("q",))).program
+    assert "bitand" not in program_text(program)
+    np.testing.assert_allclose(sdfgad.grad(limited)(q), numerical_gradient(limited, [q]), rtol=1e-6, atol=1e-8)

@@ -123,3 +123,16 @@ def test_library_results_within_an_iteration(accumulate: bool):
 def test_arrays_changed_in_place_alike_stay_different():
     doubled = [each(I, put(n, ("i",), at(n, "i") * 2.0)) for n in "xy"]
     assert check(FIRST, each(J, put("y", ("j",), at("u", "j"))), *doubled, USE) == {"x", "y", "z"}
+
+
+@pytest.mark.parametrize("second, left", [(3.0, {"x", "z"}), (2.0, {"x", "y", "z"})])
+def test_what_one_map_assigns_twice(second: float, left: set[str]):
+    both = each(I, put("x", ("i",), at("u", "i") * 3.0), put("y", ("i",), at("u", "i") * second))
+    assert check(both, USE) == left
+
+
+def test_what_one_map_adds_twice_stays():
+    """What was there before differs."""
+    start = each(I, put("x", ("i",), lit(1.0)), put("y", ("i",), lit(2.0)))
+    both = each(I, put("x", ("i",), at("u", "i"), "+"), put("y", ("i",), at("u", "i"), "+"))
+    assert check(start, both, USE) == {"x", "y", "z"}

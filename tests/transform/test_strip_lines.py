@@ -248,3 +248,27 @@ def test_a_loop_that_is_not_parallel_stays():
 def test_names_of_the_copies_mean_no_other_variable():
     inner = loop(span("c0", 0, I), loop(UP, step("u", (ix("c0"), J, T), at("u", ix("c0"), J, T - 1) * 2.0, "+")))
     assert lines(inner) == {"u_line"}
+
+
+ROWS = Range("s", ix(0), ix(N))
+COLUMN = span("j", 0, K)
+
+
+def test_rows_with_lanes_of_their_own():
+    """One row of a box at a time: its columns are the lanes, and what it has of its own lies that way."""
+    sweep = loop(span("t", 1, N), each(COLUMN, put("b", (S, "j", "t"), at("a", S, "j", "t") * at("h", "j", T - 1), "+"),
+                                       put("h", ("j", "t"), at("b", S, "j", "t") + at("h", "j", T - 1))))
+    first = each((COLUMN, span("d", 0, N)), put("h", ("j", "d"), lit(0.5)))
+    shapes = {"a": (N, K, N), "b": (N, K, N), "h": (K, N)}
+    arrays = {n: Array(n, s, F8, "transient" if n == "h" else "argument") for n, s in shapes.items()}
+    before = Program("p", arrays, ("a", "b"), (Loop(ROWS, (first, sweep), parallel=True, private=("h",)),))
+    after = pack_strips(before)
+    check_same(before, after, tolerance=0.0)
+    assert set(after.arrays) - set(arrays) == {"a_line", "b_line"} and after.arrays["h"].shape == (N, K)
+
+
+def test_rows_that_others_write_as_well_have_no_lines():
+    sums = loop(span("t", 1, N), each(COLUMN, put("p", ("j", "t"), at("u", S, "j", "t"), "+")))
+    arrays = {"p": Array("p", (K, N), F8, "argument"), "u": Array("u", (N, K, N), F8, "argument")}
+    before = Program("p", arrays, ("p", "u"), (Loop(ROWS, (sums, sums), parallel=True),))
+    assert not any(n.startswith("p_line") for n in pack_strips(before).arrays)

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from sdfgad.analysis.elements.cover import replaced
-from sdfgad.ir.program import Block, If, Lib, Loop, Map, Program, Stmt, While
+from sdfgad.ir.program import Block, If, Lib, Loop, Map, Program, Stmt, Store, While
 from sdfgad.ir.renamed import RenamedArrays
 from sdfgad.ir.walk import (
     all_writes,
@@ -23,6 +23,8 @@ from sdfgad.transform.dropping.dead import without_dead_code
 
 def share_values(program: Program) -> Program:
     """x = f(a) ; y = f(a) ; z = g(x, y)   ->   x = f(a) ; z = g(x, x)
+
+    map i: { x[i] = f(a[i]) ; y[i] = f(a[i]) } ; z = g(x, y)   ->   map i: x[i] = f(a[i]) ; z = g(x, x)
 
     For arrays that one and the same run of statements made of the same values, loops and conditions included, as long
     as the first of them still holds the value.
@@ -101,9 +103,17 @@ class _Numbering:
         found = tuple((self.arrays[n].shape, self.arrays[n].dtype.str, -1 if n in fresh else self.numbers[n])
                       for n in order)
         made = self.number((key, found))
-        for name in written:
-            self.note(name, (made, order[name]))
+        same: dict[Any, str] = {}
+        for name in sorted(written, key=lambda n: list(order).index(n)):
+            self.note(name, (made, same.setdefault(self.assigned(stmt, name) or name, order[name])))
         return None
+
+    def assigned(self, stmt: Stmt, name: str) -> Any:
+        """What a map assigns to an array: others of its kind to which it assigns the same hold the same."""
+        if not isinstance(stmt, Map) or name not in replaced(stmt, self.arrays) - reads(stmt):
+            return None
+        parts = [(p.index, p.expr, p.op) for p in stmt.body if isinstance(p, Store) and p.array == name]
+        return self.arrays[name].shape, self.arrays[name].dtype.str, tuple(parts)
 
 
 def _reading(stmt: Stmt, names: Mapping[str, str]) -> Stmt:

@@ -27,14 +27,9 @@ def block_rows(frame: Frame, stmt: Map) -> tuple[Map, ...]:
     """map i = 0:8, j: t[j] += x[i, j]   ->   map i = 0:2, j: t[j] += x[4i, j] + x[4i + 1, j] + x[4i + 2, j] + ...
     map i = 0:n, j: t[j] += x[i, j]   ->   map i = 0:n - 3 by 4, j: t[j] += x[i, j] + x[i + 1, j] + x[i + 2, j] + ...
 
-    map i = 0:2, j: t[j] += x[i, j]   ->   map j: t[j] += x[0, j] + x[1, j]
-
     For nests whose rows add to the same elements, or each to one of its own what a vector they share goes into. What is
     left over at the end is a map of its own.
     """
-    few = _few(frame, stmt)
-    if few is not None:
-        return (_written_out(stmt, few),)
     row = _row(frame, stmt)
     if row is None:
         return (stmt,)
@@ -83,18 +78,23 @@ def _row(frame: Frame, stmt: Map) -> Range | None:
     return row if vectorises(frame, stmt) and plan_tile(frame, stmt) is None else None
 
 
-def _few(frame: Frame, stmt: Map) -> Range | None:
-    """The range of rows that are so few that their sums are written out, around longer ones."""
+def write_out_few(frame: Frame, stmt: Map) -> Map:
+    """map i = 0:2, j: t[j] += x[i, j]   ->   map j: t[j] += x[0, j] + x[1, j]
+
+    For the sums of so few terms that a loop over them fills no vector, beside a longer one.
+    """
     sums = all(isinstance(p, Store) and p.op == "+" and _summable(frame, p) for p in stmt.body)
     read = {n for p in stmt.body for n in expr_reads(p.expr)}
     if len(stmt.domain) < 2 or len(stmt.body) > MOST_STORES or not sums or writes(stmt) & read:
-        return None
-    *_, row, inner = order_loops(frame, stmt)
-    most = min(FEWEST, (inner.trips or 0) // FEWEST)
-    short = row.step == 1 and row.start.const is not None and 1 < (row.trips or 0) < most
-    plain = short and row.var not in _ends(stmt) and not any(_uses(p.index, row.var) for p in stmt.body
-                                                             if isinstance(p, Store))
-    return row if plain and plan_tile(frame, stmt) is None else None
+        return stmt
+    order = order_loops(frame, stmt)
+    for few, inner in (order[-2:], order[:-3:-1]):
+        most = min(FEWEST, (inner.trips or 0) // FEWEST)
+        short = few.step == 1 and few.start.const is not None and 1 < (few.trips or 0) < most
+        if short and few.var not in _ends(stmt) and not any(_uses(p.index, few.var) for p in stmt.body
+                                                            if isinstance(p, Store)):
+            return _written_out(stmt, few) if plan_tile(frame, stmt) is None else stmt
+    return stmt
 
 
 def _ends(stmt: Map) -> set[str]:

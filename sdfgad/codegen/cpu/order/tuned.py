@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.cpu.order.clipped import whole_terms_apart
 from sdfgad.codegen.cpu.order.joined import join_maps
 from sdfgad.codegen.cpu.order.pieces import ControlFlow, Group, Item, Kernel, kernel_frame
-from sdfgad.codegen.cpu.order.row_blocks import block_rows
+from sdfgad.codegen.cpu.order.row_blocks import block_rows, write_out_few
 from sdfgad.codegen.cpu.order.unguarded import merge_guards, without_guards
 from sdfgad.ir.program import Block, Loop, Map, Stmt
 from sdfgad.ir.walk import children, rebuild, with_children
@@ -32,10 +33,13 @@ def _inside(frame: Frame, item: ControlFlow) -> Frame:
 
 
 def _block(frame: Frame, block: Block) -> Block:
-    done = []
+    done: list[Stmt] = []
     for stmt in block:
         inner = frame.inside([stmt.range]) if isinstance(stmt, Loop) else frame
-        done.append(with_children(stmt, [_block(inner, b) for b in children(stmt)]) if children(stmt) else stmt)
+        if isinstance(stmt, Map):
+            done += [write_out_few(frame, part) for part in whole_terms_apart(stmt)]
+        else:
+            done.append(with_children(stmt, [_block(inner, b) for b in children(stmt)]) if children(stmt) else stmt)
     joined = join_maps(frame, tuple(done))
     return tuple(s for stmt in joined for s in (_parts(frame, stmt) if isinstance(stmt, Map) else (stmt,)))
 

@@ -17,16 +17,17 @@ Weighted = list[tuple[Map, int]]
 Item = TypeVar("Item")
 
 
-def orient_temporaries(program: Program, least: int | None = None) -> Program:
+def orient_temporaries(program: Program, least: int | None = None,
+                       private: frozenset[str] = frozenset()) -> Program:
     """for j: map i: t[i, j] = t[i, j - 1] + y[j, i]   ->   for j: map i: t[j, i] = t[j - 1, i] + y[j, i]
 
     For arrays of the program's own that nobody sees afterwards and that maps alone touch, where that leaves fewer
     scattered accesses in these maps. No value depends on where an element lies. `least`: bytes of the smallest array to
-    turn.
+    turn. `private`: the arrays in question, where they are those that iterations of parallel loops have of their own.
     """
     least = thresholds().turned_bytes if least is None else least
     users = _users(program)
-    for name in free_arrays(program, program.live_out, least):
+    for name in free_arrays(program, program.live_out, least, private):
         last = _best_last(program, name, users[name])
         if last is not None:
             program = _turned(program, name, last)
@@ -43,16 +44,17 @@ def _users(program: Program) -> Mapping[str, Weighted]:
     return found
 
 
-def free_arrays(program: Program, keep: frozenset[str], least: int) -> list[str]:
+def free_arrays(program: Program, keep: frozenset[str], least: int, private: frozenset[str]) -> list[str]:
     """Arrays whose elements may lie in another order, large ones first."""
     barred = looked_into(program.body) | keep
     for stmt in statements(program.body):
         if not isinstance(stmt, Map):
             barred |= reads(stmt) | writes(stmt)
         if isinstance(stmt, Loop):
-            barred |= set(stmt.private)
-    found = [a for n, a in program.arrays.items() if n not in barred and a.role == "transient" and not a.packing
-             and len(a.shape) > 1 and a.bytes >= least]
+            barred |= set(stmt.private) - private
+    wanted = private or program.arrays.keys()
+    found = [a for n, a in program.arrays.items() if n in wanted and n not in barred and a.role == "transient"
+             and not a.packing and len(a.shape) > 1 and a.bytes >= least]
     return [a.name for a in sorted(found, key=lambda a: (-a.bytes, a.name))]
 
 

@@ -1,7 +1,6 @@
 """Lines of a strip of rows: what lies apart in memory, brought side by side for as long as the strip works on it."""
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -10,8 +9,10 @@ from sdfgad.analysis.elements.access import interval_env
 from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.analysis.loops.rows import stride
 from sdfgad.analysis.loops.sweeps import looked_into
+from sdfgad.codegen.cpu.schedule.layout.orient import orient_temporaries
+from sdfgad.codegen.cpu.schedule.rows.lanes import Lanes, lanes_of, summed
 from sdfgad.ir.expr import Expr, Load, loads, rewrite
-from sdfgad.ir.index import Ix, Min, ix, minimum
+from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import IN_MEMORY, Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, all_writes, children, reads, statements, with_children, writes
 from sdfgad.names import fresh, variable
@@ -22,23 +23,6 @@ VECTOR = 64
 Index = tuple[Ix, ...]
 Key = tuple[str, Index]
 """An array, and where a line lies in the dimensions that neither count lanes nor positions."""
-
-
-@dataclass(frozen=True)
-class _Lanes:
-    """The rows that one iteration of a parallel loop has, at least one, at most `width`, and none of another one's."""
-
-    start: Ix
-    stop: Ix
-    width: int
-
-    def ahead(self, r: Range) -> int | None:
-        """How far the values of a range that counts lanes lie from the rows; None when it counts none."""
-        gap = (r.start - self.start).const
-        return gap if gap is not None and r.step == 1 and summed(r.stop - gap) == self.stop else None
-
-    def counts(self, r: Range) -> bool:
-        return self.ahead(r) is not None
 
 
 @dataclass(frozen=True)
@@ -98,62 +82,39 @@ def pack_strips(program: Program, limits: LineLimits | None = None) -> Program:
            for k: map j: { ys[k, j - 8*s] += xs[k - 1, j - 8*s] ; ... } ; map k, j: y[j, k] = ys[k, j - 8*s]
 
     For arrays that the strip touches in its own rows alone, several times per element, along one dimension. Nothing is
-    loaded beforehand of what the block assigns first.
+    loaded beforehand of what the block assigns first. What an iteration has of its own lies that way from the start.
     """
     work = _Strips(dict(program.arrays), limits or thresholds().lines)
     body = tuple(work.parallel(s) for s in program.body)
-    return program.but(body=body, arrays=work.arrays) if len(work.arrays) > len(program.arrays) else program
+    if len(work.arrays) == len(program.arrays):
+        return program
+    return orient_temporaries(program.but(body=body, arrays=work.arrays), 0, frozenset(work.private))
 
 
 class _Strips:
-    """Adds the lines it makes to `arrays`."""
+    """Adds the lines it makes to `arrays`. private: what iterations with lines have of their own beside them."""
 
     def __init__(self, arrays: dict[str, Array], limits: LineLimits) -> None:
         self.arrays, self.limits = arrays, limits
+        self.private: set[str] = set()
 
     def parallel(self, stmt: Stmt) -> Stmt:
         if not isinstance(stmt, Loop) or not stmt.parallel:
             return with_children(stmt, [tuple(map(self.parallel, b)) for b in children(stmt)])
-        lanes = _lanes(stmt)
+        lanes = lanes_of(stmt)
         if lanes is None:
             return stmt
         own = _Strip(self, stmt, lanes)
         body = own.block(stmt.body, (stmt.range,))
+        if own.made and lanes.row is not None:
+            self.private.update(stmt.private)
         return replace(stmt, body=body, private=(*stmt.private, *own.made))
-
-
-def _lanes(loop: Loop) -> _Lanes | None:
-    """The lanes that most maps of a loop have."""
-    ranges = (r for s in statements(loop.body) if isinstance(s, Map) for r in s.domain)
-    count = Counter(lanes for r in ranges if (lanes := _lanes_of(r, loop)) is not None)
-    return max(count, key=lambda c: count[c], default=None)
-
-
-def _lanes_of(r: Range, loop: Loop) -> _Lanes | None:
-    """The lanes a range counts: as many as lie between the starts of neighbouring iterations, fewer at the end."""
-    width = r.start.coefficient(loop.range.var) or 0
-    if r.step != 1 or width < 2 or r.start.symbols != {loop.range.var} or r.start.elems:
-        return None
-    env = interval_env((loop.range,))
-    last, end = r.start.bounds(env)[1], r.stop.bounds(env)[1]
-    if last is None or end is None or last >= end:
-        return None
-    full, stop = r.start + width, summed(r.stop)
-    return _Lanes(r.start, stop, width) if stop in (full, minimum(ix(end), full)) else None
-
-
-def summed(i: Ix) -> Ix:
-    """min(a, b) + c   ->   min(a + c, b + c)"""
-    for atom in i.atoms:
-        if isinstance(atom, Min) and (rest := i - minimum(*atom.parts)).const is not None:
-            return minimum(*(p + rest for p in atom.parts))
-    return i
 
 
 class _Strip:
     """The blocks of one parallel loop; `made` are its lines."""
 
-    def __init__(self, work: _Strips, loop: Loop, lanes: _Lanes) -> None:
+    def __init__(self, work: _Strips, loop: Loop, lanes: Lanes) -> None:
         self.work, self.loop, self.lanes = work, loop, lanes
         self.made: list[str] = []
         self.room = work.limits.stack
@@ -236,8 +197,16 @@ class _Strip:
         keys = [rest for _, rest in lines]
         apart = all(any((i - j).const for i, j in zip(a, b, strict=True))
                     for k, a in enumerate(keys) for b in keys[:k])
-        first = next(iter(lines.values()))
-        return apart and all(self._ahead(u, u.index[first.lane]) == first.ahead for u in self.all if u.array == name)
+        first, uses = next(iter(lines.values())), [u for u in self.all if u.array == name]
+        return apart and self._by_rows(uses) and all(self._ahead(u, u.index[first.lane]) == first.ahead for u in uses)
+
+    def _by_rows(self, uses: Sequence[_LineUse]) -> bool:
+        """Whether iterations have rows of their own, be it that lanes count them."""
+        row = self.lanes.row
+        if row is None:
+            return True
+        shifts = [{d: (i - row).const for d, i in enumerate(u.index)} for u in uses]
+        return any(shift is not None and all(other[d] == shift for other in shifts) for d, shift in shifts[0].items())
 
     def _worth(self, block: Block, lines: Mapping[Key, _LineAccesses]) -> dict[Key, _LineAccesses]:
         """The lines that pay, as long as there is room."""
@@ -356,7 +325,7 @@ def _uses(block: Block, loops: tuple[Range, ...]) -> Iterator[_LineUse]:
                     yield _LineUse(part.array, part.index, inner, stmt, part, part.op is not None, True)
 
 
-def _moved(stmt: Stmt, lines: Mapping[Key, _LineAccesses], lanes: _Lanes) -> Stmt:
+def _moved(stmt: Stmt, lines: Mapping[Key, _LineAccesses], lanes: Lanes) -> Stmt:
     """The statement with lines in place of the arrays they are of."""
     if not isinstance(stmt, Map):
         return with_children(stmt, [tuple(_moved(s, lines, lanes) for s in b) for b in children(stmt)])

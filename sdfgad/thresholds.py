@@ -183,10 +183,11 @@ class Thresholds:
     """Of all recurrences that run side by side (`skew_and_jam`): those of more do not fit into the registers."""
     jammed_bytes: int = 1 << 15
     """Of what sweeps side by side get for themselves, so that it stays in the nearest cache and fits on a stack."""
-    kept_terms: int = 64
+    kept_terms: int = 50
     """Operations per point that must be saved for what a point gives to its neighbours to be kept (`keep_shared`): an
     array more is written and read, and keeps loops apart. At 30 saved adi took 1.4 of the time, at 44 and 177
-    cavity_flow 1.0, at 70 to 190 channel_flow 0.86. No lower for tests: it would leave `sum_to_copies` nothing."""
+    cavity_flow 1.0, at 55 total variation 0.5 and rsbench 0.95, at 70 to 190 channel_flow 0.86. No lower for tests: it
+    would leave sums that are written out nothing."""
     fused_nodes: int = 1000
     """Nodes of an expression, written out, that `fuse_pointwise` makes."""
     own_line: int = _from(8, least=1)

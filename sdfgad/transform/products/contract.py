@@ -14,6 +14,7 @@ from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Sto
 from sdfgad.ir.walk import all_variables, children, rename_symbols, with_children
 from sdfgad.names import variable
 from sdfgad.thresholds import thresholds
+from sdfgad.transform.products.delayed import delay_updates
 from sdfgad.transform.products.operands import Interval, Operands
 from sdfgad.transform.products.products import Summand, inlined, single, terms, untangled, variables_of
 
@@ -26,8 +27,9 @@ def contract(program: Program) -> Program:
     For sums over one variable that two groups of factors share, each with a variable of the target of its own. A
     condition on two variables of one operand masks a copy of it; one on both variables of the target sends the product
     through a temporary. Variables that all have in common become a loop around. What is not such a sum, or is small,
-    stays as it is.
+    stays as it is. Updates of rank one in a loop are such sums when a few iterations are over (`delay_updates`).
     """
+    program = delay_updates(program)
     work = _Contraction(dict(program.arrays), all_variables(program.body))
     body = work.block(program.body, ())
     return program.but(body=body, arrays=work.arrays) if work.changed else program

@@ -277,28 +277,30 @@ class GraphBuilder:
 
     def map(self, state: object, text: str, arrays: tuple[frozenset[str], frozenset[str]], threads: tuple[int, int],
             frame: Frame, label: str = "map") -> None:
-        """A map around C++. arrays: those that it touches, and those that it writes. threads: all, and of a block.
-        label: the name of the kernel begins with it."""
+        """Maps of blocks and of their threads around C++. arrays: those that it touches, and those that it writes.
+        threads: all, and of a block. label: the name of the kernel begins with it. DaCe makes the inner map itself
+        where there is none, and takes long: it looks through the whole graph for each kernel."""
         if not isinstance(state, SDFGState):
             raise InvariantError("a kernel stands in a state")
         self.kernels += 1
-        every, written = arrays
-        ranges = {"thread": f"0:{threads[0]}", **self.here(text, frame.bounds)}
-        entry, leave = state.add_map(self.label(label), dict(reversed(ranges.items())),
-                                     schedule=dtypes.ScheduleType.GPU_Device)
-        entry.map.gpu_block_size = [threads[1], 1, 1]
+        (every, written), (count, block) = arrays, threads
+        ranges = {**self.here(text, frame.bounds), "block": f"0:{count}:{block}"}
+        entry, leave = state.add_map(self.label(label), ranges, schedule=dtypes.ScheduleType.GPU_Device)
+        inner, end = state.add_map(self.label("threads"), {"thread": f"block:block + {block}"},
+                                   schedule=dtypes.ScheduleType.GPU_ThreadBlock)
         inputs = sorted(every - written)
         node = state.add_tasklet(self.label("code"), {pointer(n): self.pointed(n) for n in inputs},
                                  {pointer(n): self.pointed(n) for n in sorted(written)}, text,
                                  language=dtypes.Language.CPP)
         for name in inputs:
-            state.add_memlet_path(state.add_read(container(name)), entry, node, dst_conn=pointer(name),
-                                  memlet=self.whole(name))
+            state.add_memlet_path(state.add_read(container(name)), entry, inner, node, dst_conn=pointer(name),
+                                  memlet=self.whole(name), propagate=False)
         if not inputs:
-            state.add_nedge(entry, node, dace.Memlet())
+            state.add_nedge(entry, inner, dace.Memlet())
+            state.add_nedge(inner, node, dace.Memlet())
         for name in sorted(written):
-            state.add_memlet_path(node, leave, state.add_write(container(name)), src_conn=pointer(name),
-                                  memlet=self.whole(name))
+            state.add_memlet_path(node, end, leave, state.add_write(container(name)), src_conn=pointer(name),
+                                  memlet=self.whole(name), propagate=False)
 
     def here(self, text: str, variables: Iterable[str]) -> dict[str, str]:
         """A dimension of one point that starts at the sum of the host's counters in a text: DaCe looks for symbols in

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dace.sdfg import state
+from dace.transformation.dataflow.add_threadblock_map import AddThreadBlockMap
 
 import sdfgad
 from sdfgad.calls.arguments import bind
@@ -52,6 +53,13 @@ def test_no_node_is_looked_for_on_the_stack(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(state.inspect, "stack", lambda *_: pytest.fail("it is"))
     made = derived("decisions")
     assert graph_of(scheduled(made.program)).kernels
+
+
+def test_nothing_is_left_to_divide_into_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DaCe goes through the whole graph for each kernel that is, and says on the standard output how far it is."""
+    monkeypatch.setattr(AddThreadBlockMap, "apply", lambda *_: pytest.fail("it is"))
+    made = derived("decisions")
+    assert "__global__" in TARGETS["cuda"].generate(made.program, made.keep, ()).text
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
@@ -12,32 +13,40 @@ from typing import Any
 @dataclass(frozen=True)
 class ObjectWay:
     """The way of a message of numbers or an array in lower case. ranks: of the communicator, as ranks of the world;
-    lineage: how it was made. source, target: ranks in it, tag; None: any, or not known before the call."""
+    lineage: how it was made. source, target: ranks in it, tag; None: any, or not known before the call. of: what such
+    tags count; messages of one rank to another have none."""
 
     ranks: tuple[int, ...]
     lineage: tuple[int, ...]
     source: int | None
     target: int | None
     tag: int | None
+    of: str = ""
 
     def meets(self, other: ObjectWay) -> bool:
         """Whether a message that is sent one way may be received on the other."""
         pairs = ((self.source, other.source), (self.target, other.target), (self.tag, other.tag))
-        return (self.ranks, self.lineage) == (other.ranks, other.lineage) and all(
+        return (self.ranks, self.lineage, self.of) == (other.ranks, other.lineage, other.of) and all(
             None in pair or pair[0] == pair[1] for pair in pairs)
 
 
 @dataclass(frozen=True)
 class ObjectForm:
-    """What is sent: the name of the dtype, the shape, and whether NumPy takes it for a number of Python."""
+    """What is sent: the name of the dtype, the shape, and whether NumPy takes it for a number of Python. value: of an
+    integer that its rank knows before the call."""
 
     dtype: str
     shape: tuple[int, ...]
     weak: bool
+    value: int | None = None
 
 
 Objects = tuple[tuple[ObjectWay, ObjectForm], ...]
 """Messages in lower case, in the order of the program."""
+
+
+NOBODY_SAYS: Objects = ((ObjectWay((), (), None, None, None, "nobody"), ObjectForm("", (), False)),)
+"""In place of what all ranks say: they are not asked, and what they know does not count."""
 
 
 class CommunicatorNeeded(Exception):
@@ -68,10 +77,31 @@ class ObjectsNeeded(CommunicatorNeeded):
         super().__init__("recv", lambda: None, objects)
 
 
+class IntegersNeeded(ObjectsNeeded):
+    """The same for an integer that others may know before the call. A rank that plans alone goes on without."""
+
+
 @lru_cache(maxsize=1)
 def objects_sent() -> list[Objects]:
     """What all ranks have said that they send in lower case, if anybody has asked in this call."""
     return []
+
+
+def settled(times: int) -> bool:
+    """Whether all ranks have said the same so many times, and know no more. Who may go on without an answer does so
+    before others give up, as it may have more to say then."""
+    said = objects_sent()[-times:]
+    return len(said) == times and all(one == said[0] for one in said)
+
+
+@contextmanager
+def nobody_asked() -> Iterator[None]:
+    """For programs that one rank makes alone: what integers others know does not count."""
+    objects_sent()[:] = [NOBODY_SAYS]
+    try:
+        yield
+    finally:
+        objects_sent().clear()
 
 
 @lru_cache(maxsize=1)

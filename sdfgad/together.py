@@ -24,7 +24,14 @@ from sdfgad.pipeline import Derivative, Primal
 from sdfgad.plans.ranks_decide import forget_answers
 from sdfgad.plans.traffic import sent_by
 from sdfgad.pushforwards import Pushforward
-from sdfgad.ranks import AnswersNeeded, CommunicatorNeeded, ObjectsNeeded, objects_sent
+from sdfgad.ranks import (
+    AnswersNeeded,
+    CommunicatorNeeded,
+    IntegersNeeded,
+    ObjectsNeeded,
+    nobody_asked,
+    objects_sent,
+)
 from sdfgad.report.ranks import RankFigures, RankPlans
 
 Made = TypeVar("Made", Derivative, Primal, Pushforward)
@@ -143,13 +150,23 @@ class Running:
 def planned_alone(prepare: Callable[[], Derivative]) -> Plan:
     """What one rank plans; UnsupportedError where that takes something that all of them have to do."""
     try:
-        return prepare().plan
+        return _without_others(prepare).plan
     except CommunicatorNeeded as needed:
         why = "with a limit, all of them plan together" if isinstance(needed, AnswersNeeded) else \
             "what recv brings is known to the others" if isinstance(needed, ObjectsNeeded) else \
             f"{needed.name} makes a communicator, which all of them have to do"
         raise UnsupportedError(f"the plan of one rank: {why}", code="SG121", help="use plan_of_ranks, which all ranks "
                                "call, or plan after a call of the gradient") from None
+
+
+def _without_others(prepare: Callable[[], Derivative]) -> Derivative:
+    """What `prepare` makes where nobody says which integers the others know, if that is all it asks for."""
+    objects_sent().clear()
+    try:
+        return prepare()
+    except IntegersNeeded:
+        with nobody_asked():
+            return prepare()
 
 
 def plans_together(ranks: Any | None, prepare: Callable[[], Derivative], objective: str | None) -> RankPlans:

@@ -122,10 +122,18 @@ def collective(ctx: Context, communicator: Any, kind: str, buffers: MessageBuffe
     more = {"passive": True} if passive or how != "sum" else {}
     _emit(ctx, tuple(v.view for v in buffers.received), (*(v.view for v in buffers.sent), numbers), kind=kind,
           count=buffers.count, dtype=buffers.dtype, how=how, **more)
+    _count(ctx, communicator)
 
 
 def barrier(ctx: Context, communicator: Any) -> None:
     _emit(ctx, (), (_numbers(ctx, communicator, [0]),), kind="barrier", count=0, dtype=FLAG)
+    _count(ctx, communicator)
+
+
+def _count(ctx: Context, communicator: Any) -> None:
+    mail = ctx.builder.mail
+    now = (handle_of(communicator), not ctx.builder.regions)
+    ctx.builder.mail = replace(mail, collectives=(*mail.collectives, now))
 
 
 def _emit(ctx: Context, outs: tuple[View, ...], ins: tuple[View, ...], **attrs: Any) -> None:
@@ -235,6 +243,28 @@ def incoming_buffer(ctx: Context, value: Value, parts: int = 1) -> ViewValue:
         raise ctx.refuse(f"{describe(found)} as a place to receive a message", "give an array, or a part of one",
                          "SG109")
     return typed or as_in_memory(ctx, found)
+
+
+def buffer_now(ctx: Context, value: Value, outgoing: bool) -> tuple[Value, ViewValue | None]:
+    """A buffer for an operation that is done later, and its array if there is one: what is sent and what is said of
+    parts is taken as it is now."""
+    items = list(items_of(ctx, value)) if isinstance(value, (ListValue, list, tuple)) else [value]
+    if any(map(is_derived, items[1:])):
+        packed = outgoing_buffer(ctx, value) if outgoing else incoming_buffer(ctx, value)
+        return (ctx.builder.fresh_copy(packed, "message") if outgoing else value), packed
+    if items[0] is None:
+        return value, None
+    array = outgoing_buffer(ctx, items[0]) if outgoing else incoming_buffer(ctx, items[0])
+    held = ctx.builder.fresh_copy(array, "message") if outgoing else array
+    now = ListValue([held, *(_now(ctx, v) for v in items[1:])], len(ctx.builder.regions))
+    return (now if len(items) > 1 else held), array
+
+
+def _now(ctx: Context, value: Value) -> Value:
+    """Counts and places as they are."""
+    if isinstance(value, (ListValue, list, tuple)):
+        return ListValue([_now(ctx, v) for v in items_of(ctx, value)], len(ctx.builder.regions))
+    return ctx.builder.fresh_copy(value, "counts") if isinstance(value, ArrayValue) else value
 
 
 def check_type(ctx: Context, buffer: ArrayValue) -> None:

@@ -16,6 +16,7 @@ from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.messages import (
     MessageBuffers,
     barrier,
+    buffer_now,
     collective,
     exchange,
     incoming_buffer,
@@ -26,6 +27,7 @@ from sdfgad.frontend.messages import (
     wait_for,
 )
 from sdfgad.frontend.mpi_given import is_in_place, object_of, own_part, root_of, rows_of, same_parts, same_size
+from sdfgad.frontend.mpi_integers import COMBINED, of_integers
 from sdfgad.frontend.mpi_objects import (
     alltoall_objects,
     broadcast_form,
@@ -210,11 +212,11 @@ def _nonblocking(rule: Callable[..., Value]) -> Callable[..., Value]:
     @wraps(rule)
     def posted(ctx: Context, comm: Any, *buffers: Value, **more: Value) -> PostedMessage:
         given = form.bind(ctx, comm, *buffers, **more)
-        own = given.arguments.get("sendbuf")
-        if own is not None and not is_in_place(own):
-            given.arguments["sendbuf"] = ctx.builder.fresh_copy(outgoing_buffer(ctx, own), "message")
-        place = given.arguments.get("recvbuf", given.arguments.get("buf"))
-        into = None if place is None else incoming_buffer(ctx, place)
+        into = None
+        for name, value in given.arguments.items():
+            if name in ("sendbuf", "recvbuf", "buf") and value is not None and not is_in_place(value):
+                given.arguments[name], place = buffer_now(ctx, value, name == "sendbuf")
+                into = into if name == "sendbuf" else place
         where = tuple(ctx.builder.regions)
         return post(ctx, PostedMessage(comm, into, True, None, None, ctx.builder.source, where,
                                        lambda: rule(*given.args, **given.kwargs)))
@@ -297,19 +299,21 @@ def _barrier(ctx: Context, comm: Any) -> None:
     barrier(ctx, comm)
 
 
+_COLLECTIVES: Mapping[str, Callable[..., Value]] = MappingProxyType({
+    "Allreduce": allreduce_into, "Bcast": _bcast_into, "Reduce": reduce_into, "Scatter": _scatter, "Gather": _gather,
+    "Allgather": _allgather, "Reduce_scatter_block": reduce_scatter_block, "Reduce_scatter": reduce_scatter,
+    "Scan": scan_into, "Exscan": exscan_into, "Scatterv": scatterv, "Gatherv": gatherv, "Allgatherv": allgatherv,
+    "Alltoallv": alltoallv, "Alltoall": _alltoall})
+"""Those with buffers, which there are without waiting, too."""
 _RULES: Mapping[str, Callable[..., Value]] = MappingProxyType({
     **dict.fromkeys(("Send", "Ssend", "Bsend", "Rsend"), _send), "Recv": _recv, "Sendrecv": _sendrecv,
     "Sendrecv_replace": _sendrecv_replace, **dict.fromkeys(("Isend", "Issend", "Ibsend", "Irsend"), _isend),
-    "Irecv": _irecv, "allreduce": allreduce, "Allreduce": allreduce_into, "Bcast": _bcast_into, "bcast": _bcast,
-    "Reduce": reduce_into, "reduce": reduce, "Scatter": _scatter, "Gather": _gather, "Allgather": _allgather,
-    "Reduce_scatter_block": reduce_scatter_block, "Reduce_scatter": reduce_scatter, "Scan": scan_into,
-    "Exscan": exscan_into, "scan": scan, "exscan": exscan, "Scatterv": scatterv, "Gatherv": gatherv,
-    "Allgatherv": allgatherv, "Alltoallv": alltoallv, "Alltoall": _alltoall, "allgather": _allgather_list,
-    "gather": _gather_list, "Barrier": _barrier, "barrier": _barrier,
+    "Irecv": _irecv, "Barrier": _barrier, "barrier": _barrier, **_COLLECTIVES,
+    **{name: of_integers(rule, COMBINED[name], name == "bcast") for name, rule in (
+        ("allreduce", allreduce), ("reduce", reduce), ("scan", scan), ("exscan", exscan), ("bcast", _bcast),
+        ("allgather", _allgather_list), ("gather", _gather_list))},
     "Free": _free, **dict.fromkeys(("Send_init", "Ssend_init", "Bsend_init", "Rsend_init"), send_init),
     "Recv_init": recv_init, **dict.fromkeys(("send", "ssend", "bsend"), send_object), "recv": recv_object,
     "sendrecv": sendrecv_objects, "scatter": scatter_objects, "alltoall": alltoall_objects,
     **dict.fromkeys(("isend", "issend", "ibsend"), isend_object), "irecv": irecv_object,
-    **{f"I{one}": _nonblocking(rule) for one, rule in (
-        ("allreduce", allreduce_into), ("reduce", reduce_into), ("bcast", _bcast_into), ("gather", _gather),
-        ("allgather", _allgather), ("barrier", _barrier))}})
+    **{f"I{name.lower()}": _nonblocking(rule) for name, rule in (*_COLLECTIVES.items(), ("Barrier", _barrier))}})

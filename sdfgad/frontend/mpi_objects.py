@@ -23,6 +23,7 @@ from sdfgad.ranks import (
     lineage,
     members,
     objects_sent,
+    settled,
 )
 
 
@@ -110,7 +111,7 @@ def _from_root(ctx: Context, comm: Any, root: int) -> ObjectWay:
     handle = handle_of(comm)
     number = ctx.surroundings.broadcasts.count(handle)
     ctx.surroundings.broadcasts.append(handle)
-    return ObjectWay(members(comm), lineage(handle), root, None, -1 - number)
+    return ObjectWay(members(comm), lineage(handle), root, None, number, "roots")
 
 
 def _outgoing(ctx: Context, comm: Any, value: Value, dest: Value, tag: Value) -> ViewValue:
@@ -149,10 +150,10 @@ def _place(ctx: Context, form: ObjectForm) -> ViewValue:
 
 
 def _form_of(ctx: Context, way: ObjectWay) -> ObjectForm:
-    """What all ranks have said that comes this way. Where they say the same twice, nobody is going to send it."""
+    """What all ranks have said that comes this way. Where they say the same thrice, nobody is going to send it."""
     said = objects_sent()
     forms = {form for other, form in said[-1] if other.meets(way)} if said else set()
-    if not forms and (len(said) < 2 or said[-1] != said[-2]):
+    if not forms and not settled(3):
         raise ObjectsNeeded(tuple(ctx.surroundings.sent))
     if not forms:
         raise ctx.refuse("a message in lower case that no rank sends in lower case",

@@ -106,6 +106,41 @@ def lists(comm, x):
     return total
 
 
+def sizes(comm, x):
+    """Lengths that ranks tell each other; in a loop they are read, and so are those that a rank has to compute."""
+    mine = x[comm.rank:]
+    n, first = comm.allreduce(len(mine)), comm.exscan(len(mine)) or 0
+    root = comm.bcast(n - 1 if comm.rank == comm.size - 1 else None, root=comm.size - 1)
+    counts, most = comm.gather(len(mine), root=0), comm.allreduce(len(mine), op=MPI.MAX)
+    whole = np.zeros(n)
+    whole[first:first + len(mine)] = np.sin(mine)
+    comm.Allreduce(MPI.IN_PLACE, whole)
+    rows = np.zeros((comm.size, most))
+    comm.Allgather(np.concatenate((mine * mine, np.ones(most - len(mine)))), rows)
+    total = np.sum(whole[:root] * whole[1:]) * comm.scan(len(mine), op=MPI.PROD) + np.sum(rows[0] * rows[-1])
+    for k in range(2):
+        total = total * comm.allreduce(k + comm.rank + 1)
+    given = comm.allgather(len(mine) if comm.rank else int(np.sum(x * 0.0)) + 2)
+    if comm.rank == 0:
+        every = np.zeros(sum(counts))
+        comm.Gatherv(mine * total, [every, counts], root=0)
+        total = total + np.sum(every) * given[0]
+    else:
+        comm.Gatherv(mine * total, None, root=0)
+    return total * given[-1]
+
+
+def mean(comm, x):
+    return comm.allreduce(np.sum(x)) / comm.allreduce(len(x))
+
+
+def cut(comm, x):
+    """Their number is another one in a later call, of one rank alone."""
+    w = np.zeros(comm.allreduce(x.shape[0]))
+    comm.Allgatherv(x * x, [w, comm.allgather(x.shape[0])])
+    return np.sum(w[::-1] * w)
+
+
 def of_two_forms(comm, x):
     right = (comm.rank + 1) % comm.size
     comm.send(x[:2], dest=right)
@@ -124,7 +159,7 @@ def turned(comm, x, y):
     return np.sum(w[0] * x[0])
 
 
-PROGRAMS = (chain, parts_to_the_root, shifted, edges, from_anybody, parameters, from_all, lists)
+PROGRAMS = (chain, parts_to_the_root, shifted, edges, from_anybody, parameters, from_all, lists, sizes)
 
 
 def check_objects() -> None:
@@ -137,6 +172,15 @@ def check_objects() -> None:
     given = [np.arange(6.0).reshape(shape) if COMM.rank == 0 else None for shape in ((2, 3), (3, 2))]
     found = [gradient(COMM, x, y)[0] for y in (*given, given[0])]
     tell("objects turned", error=float(np.max(np.abs(np.array(found) - [3.0, 1.0, 3.0]))))
+
+    every, part = np.arange(2.0, 2.0 + 3 * COMM.size), sdfgad.grad(cut)
+    for fewer in (0, 1, 0):
+        ends = np.arange(0, every.size, 3)[COMM.rank], 3 * COMM.rank + 3 - (fewer if COMM.rank == COMM.size - 1 else 0)
+        held = every[:every.size - fewer]
+        expected = 4 * held * held[::-1] ** 2
+        off = float(np.max(np.abs(part(COMM, every[slice(*ends)]) - expected[slice(*ends)])))
+        tell(f"objects cut {fewer}", error=off / float(np.max(expected)))
+    tell("objects plan", error=error_of(lambda: sdfgad.grad(mean).plan(COMM, every)))
 
 
 def _against_differences(fn: Any) -> dict[str, float]:

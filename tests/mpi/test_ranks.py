@@ -51,7 +51,7 @@ def test_three_ranks() -> None:
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
     check_silence(done.found)
-    check_rows(done.found, 8)
+    check_rows(done.found, 9)
     check_random(done.found, 12)
     check_distributed(done.found, 2)
 
@@ -67,7 +67,7 @@ def test_what_all_ranks_hold_alike(on_two: dict[str, Any]) -> None:
 
 
 def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
-    check_rows(on_two, 18)
+    check_rows(on_two, 20)
 
 
 def test_messages_are_under_way_while_something_is_computed(on_two: dict[str, Any]) -> None:
@@ -99,7 +99,7 @@ def test_messages_in_lower_case_on_three_ranks() -> None:
 def test_compiled_parts_prefixes_products_and_places(count: int) -> None:
     done = run(count, "rows-native", "operations-complex128", timeout=500)
     assert done.status == 0, done.err[-4000:]
-    check_rows(done.found, 17)
+    check_rows(done.found, 19 if count > 1 else 17)
 
 
 def test_random_programs(on_two: dict[str, Any]) -> None:
@@ -156,7 +156,7 @@ def test_another_library(count: int) -> None:
     done = run(count, "samples", "rows-native", python=OPEN_MPI, timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 8)
-    check_rows(done.found, 17)
+    check_rows(done.found, 19 if count > 1 else 17)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])

@@ -58,7 +58,9 @@ def check_objects(found: dict[str, Any]) -> None:
     """What comes is told by those who send it."""
     objects = {n.removeprefix("objects "): f for n, f in found.items() if n.startswith("objects ")}
     right = {n: f for n, f in objects.items() if "slope" in f}
-    assert len(right) == 8 and objects["turned"]["error"] == 0.0
+    assert len(right) == 9 and objects["turned"]["error"] == 0.0
+    assert objects["cut 0"]["error"] < 1e-14 and objects["cut 1"]["error"] < 1e-14
+    assert {form for form, _ in objects["plan"]["error"]} == {"nothing"}
     assert all(f["value"] < 1e-13 and f["slope"] < 1e-8 and f["dot"] < 1e-12 for f in right.values()), right
     for name, text in {"of_two_forms": "of different forms on one way", "from_nobody": "no rank sends"}.items():
         assert {form for form, _ in objects[name]["error"]} == {"UnsupportedError"}

@@ -15,7 +15,8 @@ from sdfgad.ranks import library
 
 FUNCTIONS = ("Isend", "Irecv", "Waitall", "Get_count", "Allreduce", "Bcast", "Reduce", "Scatter", "Gather", "Allgather",
              "Reduce_scatter_block", "Alltoall", "Barrier", "Scatterv", "Gatherv", "Allgatherv", "Reduce_scatter",
-             "Alltoallv", "Error_string", "Abort", "Comm_rank", "Comm_size")
+             "Alltoallv", "Error_string", "Abort", "Comm_rank", "Comm_size", "Iallreduce", "Ibcast", "Ireduce",
+             "Iscatter", "Igather", "Iallgather", "Ireduce_scatter_block", "Ialltoall")
 TYPES = "dfDFlqi?"
 """Characters of NumPy's types, in the order of the handles in the table."""
 HOW = ("sum", "max", "min")

@@ -67,7 +67,8 @@ class Mail:
     """posted: requests not waited for, in order. gone: those that went with another one's wait, which nothing has been
     sent behind. made: calls that have made communicators so far. shown: what each status says, a record. persistent:
     messages that may be started; started: those that have been, each with its last request. collectives: so far, the
-    handle of each communicator, and whether it is outside of all loops and branches."""
+    handle of each communicator, and whether it is outside of all loops and branches. posting: whether the collectives
+    are now those of requests."""
 
     posted: tuple[PostedMessage, ...] = ()
     gone: tuple[PostedMessage, ...] = ()
@@ -76,6 +77,7 @@ class Mail:
     persistent: tuple[PersistentMessage, ...] = ()
     started: tuple[tuple[PersistentMessage, PostedMessage], ...] = ()
     collectives: tuple[tuple[int, bool], ...] = ()
+    posting: bool = False
 
     def late(self, touched: frozenset[str]) -> PostedMessage | None:
         """A receive that is done for the program, but has not gone, of something that a statement touches."""

@@ -19,7 +19,7 @@ from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewV
 from sdfgad.frontend.views import to_int
 from sdfgad.ir.index import ix
 from sdfgad.ir.layout import axis
-from sdfgad.ir.messages import ANYBODY, EXCHANGE, FLAG, NUMBERS, OP, order_array, order_view
+from sdfgad.ir.messages import ANYBODY, EXCHANGE, FLAG, NUMBERS, OP, POSTED, VECTORS, order_array, order_view
 from sdfgad.ir.program import ORDER, View
 from sdfgad.ranks import handle_of, is_datatype, library
 
@@ -120,6 +120,8 @@ def collective(ctx: Context, communicator: Any, kind: str, buffers: MessageBuffe
             raise ctx.refuse(f"{kind} from {buffers.sent[0].dtype} to {one.dtype}", "give both the same type", "SG104")
     numbers = _numbers(ctx, communicator, [_peer(ctx, communicator, root), *counts])
     more = {"passive": True} if passive or how != "sum" else {}
+    if ctx.builder.mail.posting and kind not in VECTORS:
+        more[POSTED] = True
     _emit(ctx, tuple(v.view for v in buffers.received), (*(v.view for v in buffers.sent), numbers), kind=kind,
           count=buffers.count, dtype=buffers.dtype, how=how, **more)
     _count(ctx, communicator)
@@ -208,8 +210,10 @@ def _go(ctx: Context, posted: Sequence[PostedMessage]) -> None:
         # One after the other they would wait for ranks that wait for the other ones.
         raise ctx.refuse("requests of collectives and of messages at the same time", "wait for those of one kind first",
                          "SG107")
+    ctx.builder.mail = replace(ctx.builder.mail, posting=True)
     for run in collectives:
         run()
+    ctx.builder.mail = replace(ctx.builder.mail, posting=False)
     if collectives:
         return
     if len({handle_of(r.communicator) for r in posted}) > 1:

@@ -41,8 +41,11 @@ messages of the function to which no derivative belongs."""
 VECTORS = frozenset(("scatterv", "gatherv", "allgatherv", "reduce_scatterv", "alltoallv", "alltoallv_back"))
 """Collectives of parts that differ in size. `alltoallv_back` sends what its numbers say is received."""
 PART, START, FINISH = "part", "start", "finish"
-"""An exchange in two halves, for the code alone: START has its operands and results; FINISH has the results as
-operands, too, ahead of them."""
+"""An exchange or a posted collective in two halves, for the code alone: START has its operands and results; FINISH has
+the results as operands, too, ahead of them."""
+POSTED = "posted"
+"""The mark of a collective that does not block on any rank, as the program says there: MPI takes one that blocks for
+another one."""
 ANYBODY = -2**40
 """In numbers: any source, any tag."""
 FLAG = np.dtype(np.int64)

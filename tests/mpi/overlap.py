@@ -73,7 +73,21 @@ def posted_sums(comm, u, k):
     return np.sum(root * a)
 
 
-PROGRAMS = (inside_first, parts_in_turn, bound_anew, posted_sums)
+def sums_beside(comm, u, k):
+    """A sum of all ranks is under way beside a product, as in pipelined conjugate gradients; then a gather."""
+    mine, total, every = np.array([np.sum(u * u)]), np.zeros(1), np.zeros((comm.size, ROWS, ROWS))
+    for step in range(STEPS):
+        asked = comm.Iallreduce(mine, total)
+        w = np.sin(u @ u.T * (step + 1.0)) * k
+        asked.Wait()
+        mine = 0.5 * mine + 0.01 * total * np.sum(w)
+    asked = comm.Igather(w, every, root=0)
+    z = np.cos(u @ u.T)
+    asked.Wait()
+    return np.sum(mine) + np.sum(z) + np.sum(every * every)
+
+
+PROGRAMS = (inside_first, parts_in_turn, bound_anew, posted_sums, sums_beside)
 
 
 def overlap() -> None:

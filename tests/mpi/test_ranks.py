@@ -72,11 +72,12 @@ def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
 
 def test_messages_are_under_way_while_something_is_computed(on_two: dict[str, Any]) -> None:
     found = {n: f for n, f in on_two.items() if n.startswith("overlap ")}
-    assert len(found) == 8 and all(one["value"] < 1e-14 and one["dot"] < 1e-12 for one in found.values()), found
+    assert len(found) == 10 and all(one["value"] < 1e-14 and one["dot"] < 1e-12 for one in found.values()), found
     assert all(one["faults"] == [[], []] for name, one in found.items() if "native" in name)
     # Three steps of the function in the gradient and beside the tangents, three steps back.
     assert found["overlap inside_first"]["halves"] == [{"forward": 6, "reverse": 3}] * 2
     assert found["overlap parts_in_turn"]["halves"] == [{"forward": 2, "tangents": 1}] * 2
+    assert found["overlap sums_beside"]["halves"] == [{"forward": 8, "reverse": 4, "tangents": 4}] * 2
 
 
 def test_messages_go_in_the_order_of_memory(on_two: dict[str, Any]) -> None:

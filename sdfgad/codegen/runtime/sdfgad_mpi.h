@@ -13,7 +13,8 @@ namespace sg::mpi {
 
 enum Function { ISEND, IRECV, WAITALL, GET_COUNT, ALLREDUCE, BCAST, REDUCE, SCATTER, GATHER, ALLGATHER, REDUCE_SCATTER,
                 ALLTOALL, BARRIER, SCATTERV, GATHERV, ALLGATHERV, REDUCE_SCATTERV, ALLTOALLV, ERROR_STRING, ABORT,
-                COMM_RANK, COMM_SIZE, FUNCTIONS, ALLTOALLV_BACK };
+                COMM_RANK, COMM_SIZE, IALLREDUCE, IBCAST, IREDUCE, ISCATTER, IGATHER, IALLGATHER, IREDUCE_SCATTER,
+                IALLTOALL, FUNCTIONS, ALLTOALLV_BACK };
 
 struct Table {
     uint64_t functions[FUNCTIONS];
@@ -39,9 +40,12 @@ using Buffers = std::initializer_list<Buffer>;
 inline constexpr int64_t ANYBODY = -(int64_t(1) << 40);
 inline constexpr int WIDTHS[] = {8, 4, 16, 8, 8, 8, 4, 1};
 
-// The requests under way: those of one exchange at a time, as no other message is sent before they are waited for.
+// The requests under way: those of one exchange or collective at a time, as no other message is sent before they are
+// waited for. A collective may read what it is given until then.
 struct Pending {
     std::vector<uint64_t> room;
+    std::vector<char> zeros;
+    char nothing[2][16];
     size_t count = 0;
     template <class H> H *take(size_t wanted) {
         room.assign(wanted, 0);
@@ -143,26 +147,34 @@ template <class H> class Calls {
         return buffers.size() && buffers.begin()->count ? buffers.begin()->at : nothing;
     }
 
-    template <Function F> void collective(int root, Buffers out, Buffers in, int64_t each, int kind, int how) const {
+    // The function that waits, or the one beside it that gives a request.
+    template <class... A> int call_or_post(bool posted, Function f, Function beside, A... arguments) const {
+        return posted ? call(beside, arguments..., pending.take<H>(1)) : call(f, arguments...);
+    }
+
+    template <Function F>
+    void collective(int root, Buffers out, Buffers in, int64_t each, int kind, int how, bool posted) const {
+        if (pending.count) stop("a collective while %lld messages are under way", pending.count);
         const int n = number(each);
         const H t = type(kind), op = operation(how);
-        char nothing[2][16];
-        const void *given = out.size() ? place(out, nothing[0]) : nullptr;
-        void *taken = in.size() ? place(in, nothing[1]) : nullptr;
-        std::vector<char> zeros;
+        const void *given = out.size() ? place(out, pending.nothing[0]) : nullptr;
+        void *taken = in.size() ? place(in, pending.nothing[1]) : nullptr;
         if constexpr (F == REDUCE) {
-            if (!given) zeros.assign(size_t(each) * WIDTHS[kind] + 16, 0), given = zeros.data();
+            if (!given) pending.zeros.assign(size_t(each) * WIDTHS[kind] + 16, 0), given = pending.zeros.data();
         }
         int code = 0;
         if constexpr (F == BARRIER) code = call(F, communicator);
-        if constexpr (F == ALLREDUCE) code = call(F, given, taken, n, t, op, communicator);
-        if constexpr (F == REDUCE_SCATTER) code = call(F, given, taken, n, t, op, communicator);
-        if constexpr (F == REDUCE) code = call(F, given, taken, n, t, op, root, communicator);
-        if constexpr (F == ALLGATHER || F == ALLTOALL) code = call(F, given, n, t, taken, n, t, communicator);
-        if constexpr (F == SCATTER || F == GATHER) code = call(F, given, n, t, taken, n, t, root, communicator);
+        if constexpr (F == ALLREDUCE) code = call_or_post(posted, F, IALLREDUCE, given, taken, n, t, op, communicator);
+        if constexpr (F == REDUCE_SCATTER)
+            code = call_or_post(posted, F, IREDUCE_SCATTER, given, taken, n, t, op, communicator);
+        if constexpr (F == REDUCE) code = call_or_post(posted, F, IREDUCE, given, taken, n, t, op, root, communicator);
+        if constexpr (F == ALLGATHER || F == ALLTOALL)
+            code = call_or_post(posted, F, F == ALLTOALL ? IALLTOALL : IALLGATHER, given, n, t, taken, n, t, communicator);
+        if constexpr (F == SCATTER || F == GATHER)
+            code = call_or_post(posted, F, F == GATHER ? IGATHER : ISCATTER, given, n, t, taken, n, t, root, communicator);
         if constexpr (F == BCAST) {
             void *at = given ? const_cast<void *>(given) : taken;
-            code = call(F, at, n, t, root, communicator);
+            code = call_or_post(posted, F, IBCAST, at, n, t, root, communicator);
             if (given && taken) std::memcpy(taken, given, size_t(each) * WIDTHS[kind]);
         }
         check(code, "a collective of MPI");
@@ -243,11 +255,12 @@ inline void exchange(Place place, const int64_t *to, const int64_t *from, int64_
 }
 
 template <Function F>
-void collective(Place place, const int64_t *numbers, Buffers out, Buffers in, int64_t each, int kind, int how) {
+void collective(Place place, const int64_t *numbers, Buffers out, Buffers in, int64_t each, int kind, int how,
+                bool posted) {
     if (place.table->handle_bytes == 4)
-        Calls<int32_t>(place, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how);
+        Calls<int32_t>(place, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how, posted);
     else
-        Calls<uint64_t>(place, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how);
+        Calls<uint64_t>(place, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how, posted);
 }
 
 template <Function F>

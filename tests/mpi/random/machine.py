@@ -55,7 +55,7 @@ def by_reference(fn: Callable[..., Any], arguments: Mapping[str, Any], along: Ma
 
 
 class MpiMachine(Whole):
-    """One rank. under_way: what the buffers of an exchange in two halves held when it began. halves: how many there
+    """One rank. under_way: what the buffers of a message in two halves held when it began. halves: how many there
     have been in all, by sweep."""
 
     under_way: list[np.ndarray]
@@ -64,6 +64,10 @@ class MpiMachine(Whole):
     def block(self, block: Any) -> None:
         for stmt in block:
             if isinstance(stmt, Lib) and stmt.op == OP:
+                if stmt.attrs.get(PART) == START:
+                    self.start(stmt)
+                    continue
+                stmt = self.check(stmt) if stmt.attrs.get(PART) == FINISH else stmt
                 (self.exchange if stmt.attrs["kind"] == EXCHANGE else self.collective)(stmt)
             else:
                 super().block((stmt,))
@@ -80,8 +84,8 @@ class MpiMachine(Whole):
         self.under_way = [self.read(v).copy() for v in (*received(stmt), *sent(stmt))]
 
     def check(self, stmt: Lib) -> Lib:
-        """The whole exchange, if nobody has touched what was under way."""
-        now = [self.read(v) for v in stmt.ins[:-3]]
+        """The whole message, if nobody has touched what was under way."""
+        now = [self.read(v) for v in (*received(stmt), *sent(stmt)[len(received(stmt)):])]
         kept = [np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
                 for a, b in zip(now, self.under_way, strict=True)]
         assert all(kept), "a buffer was touched while its message was under way"
@@ -89,10 +93,6 @@ class MpiMachine(Whole):
         return replace(stmt, ins=stmt.ins[len(received(stmt)):])
 
     def exchange(self, stmt: Lib) -> None:
-        if stmt.attrs.get(PART) == START:
-            self.start(stmt)
-            return
-        stmt = self.check(stmt) if stmt.attrs.get(PART) == FINISH else stmt
         (_, to), (comm, came) = self.numbers(stmt, -3), self.numbers(stmt, -2)
         places = [np.empty(self.read(v).shape, v.dtype) for v in received(stmt)]
         wild = {ANYBODY: MPI.ANY_SOURCE}

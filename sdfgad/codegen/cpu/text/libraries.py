@@ -13,7 +13,7 @@ from sdfgad.codegen.view_text import lead_of, operand_of, sizes_of, start_of
 from sdfgad.errors import InvariantError
 from sdfgad.ir.called import PYTHON
 from sdfgad.ir.index import ix
-from sdfgad.ir.messages import EXCHANGE, OP, PART, START, SWEEPS, VECTORS, is_finish, received, sent, sweep_of
+from sdfgad.ir.messages import EXCHANGE, OP, PART, POSTED, START, SWEEPS, VECTORS, is_finish, received, sent, sweep_of
 from sdfgad.ir.program import Lib, View
 
 BLAS_OPS = frozenset(("matmul", "getrf", "getrs", "getri", "potrf", "potrf_adjoint", "trsolve"))
@@ -169,11 +169,11 @@ def _message(frame: Frame, stmt: Lib) -> str:
     table = f"sg::mpi::Place{{static_cast<const sg::mpi::Table *>(__state->sg_mpi), {sweep}}}"
     if is_finish(stmt):
         record = _block(frame, stmt.outs[-2]) if stmt.attrs.get("record") else "nullptr"
-        into = ", ".join(_buffer(frame, v) for v in received(stmt))
+        into = ", ".join(_buffer(frame, v) for v in received(stmt)) if kind == EXCHANGE else ""
         return f"sg::mpi::finish({table}, {_block(frame, stmt.ins[-2])}, {record}, {{{into}}})"
     numbers = [_block(frame, v) for v in stmt.ins[len(sent(stmt)):-1]]
     buffers = ["{" + ", ".join(_buffer(frame, v) for v in views) + "}" for views in (sent(stmt), received(stmt))]
-    if stmt.attrs.get(PART) == START:
+    if stmt.attrs.get(PART) == START and kind == EXCHANGE:
         return f"sg::mpi::start({table}, {', '.join((*numbers, *buffers))})"
     if kind == EXCHANGE:
         record = _block(frame, stmt.outs[-2]) if stmt.attrs.get("record") else "nullptr"
@@ -182,7 +182,10 @@ def _message(frame: Frame, stmt: Lib) -> str:
         return f"sg::mpi::vectors<sg::mpi::{kind.upper()}>({table}, {numbers[0]}, {', '.join(buffers)}, " \
             f"{stmt.attrs['count']}, {TYPES.index(stmt.attrs['dtype'].char)})"
     how = f"{stmt.attrs['count']}, {TYPES.index(stmt.attrs['dtype'].char)}, {HOW.index(stmt.attrs.get('how', 'sum'))}"
-    return f"sg::mpi::collective<sg::mpi::{kind.upper()}>({table}, {numbers[0]}, {', '.join(buffers)}, {how})"
+    how += f", {'true' if POSTED in stmt.attrs else 'false'}"
+    done = f"sg::mpi::collective<sg::mpi::{kind.upper()}>({table}, {numbers[0]}, {', '.join(buffers)}, {how})"
+    waits = POSTED in stmt.attrs and PART not in stmt.attrs
+    return f"{done}, sg::mpi::finish({table}, {numbers[0]}, nullptr, {{}})" if waits else done
 
 
 def _buffer(frame: Frame, view: View) -> str:

@@ -1,6 +1,7 @@
 """Messages that are under way while something else is computed.
 
-An exchange becomes a start, which posts all of its messages, and a finish, which waits for them. What depends on
+An exchange becomes a start, which posts all of its messages, and a finish, which waits for them; so does a collective
+that blocks on no rank. What depends on
 neither, by the elements it touches, goes in between: from the statements ahead those that nothing sent depends on, from
 those behind what needs nothing received. Forward and reverse sweep are statements alike, so both are treated alike.
 """
@@ -13,7 +14,7 @@ from typing import TypeGuard
 
 from sdfgad.analysis.elements.access import Access, Site, overlap_in, reads_of, run_range, writes_of
 from sdfgad.ir.called import PYTHON
-from sdfgad.ir.messages import EXCHANGE, FINISH, OP, PART, START, communicates, is_finish, received
+from sdfgad.ir.messages import EXCHANGE, FINISH, OP, PART, POSTED, START, communicates, is_finish, received
 from sdfgad.ir.own import OWN, OWN_LINEAR
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, conflicts, statements, with_children
@@ -27,7 +28,7 @@ Path = tuple[Range, ...]
 
 
 def overlap_messages(program: Program) -> Program:
-    """Exchanges in two halves, with what they do not touch between them.
+    """Exchanges and posted collectives in two halves, with what they do not touch between them.
 
     a ; exchange ; b ; c(received)    ->   start ; a ; b ; finish ; c(received)
     """
@@ -42,7 +43,7 @@ def _block(block: Block, path: Path) -> Block:
     at = 0
     while at < len(work):
         one = work[at]
-        if _is_exchange(one):
+        if _may_wait(one):
             first = max((k + 1 for k in range(at) if _stays(work[k])), default=0)
             behind = next((k for k in range(at + 1, len(work)) if _stays(work[k])), len(work))
             first, behind = max(first, at - _MOST), min(behind, at + 1 + _MOST)
@@ -82,8 +83,9 @@ def _halves(one: Lib) -> tuple[Lib, Lib]:
     return start, finish
 
 
-def _is_exchange(stmt: Stmt) -> TypeGuard[Lib]:
-    return isinstance(stmt, Lib) and stmt.op == OP and stmt.attrs["kind"] == EXCHANGE and PART not in stmt.attrs
+def _may_wait(stmt: Stmt) -> TypeGuard[Lib]:
+    return isinstance(stmt, Lib) and stmt.op == OP and PART not in stmt.attrs and (
+        stmt.attrs["kind"] == EXCHANGE or POSTED in stmt.attrs)
 
 
 def _stays(stmt: Stmt) -> bool:

@@ -114,7 +114,7 @@ def posted(comm, x):
     before = np.zeros_like(x)
     comm.Iscan(back, before).Wait()
     comm.Iexscan(before * x, back).Wait()
-    return x * np.sum(whole) + before * np.sum(swapped * swapped) + back * column
+    return x + x * np.sum(whole) + before * np.sum(swapped * swapped) + back * column
 
 
 def empties(comm, x):

@@ -113,7 +113,7 @@ def end_refused() -> None:
 
 def told_too_few(comm, x):
     every = np.zeros(4 * comm.size)
-    comm.Allgatherv(x, [every, comm.allgather(4 - comm.rank)])
+    comm.Allgatherv(x, [every, comm.allgather(4 - comm.rank + int(np.sum(0.0 * x)))])
     return comm.allreduce(np.sum(every))
 
 

@@ -5,6 +5,7 @@ Rank 0 prints one line of JSON for each.
 from __future__ import annotations
 
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from functools import partial
@@ -14,6 +15,7 @@ import numpy as np
 
 import sdfgad
 from sdfgad.codegen import build, program
+from sdfgad.together import SAID
 from tests.conftest import QUICK, linked_quickly
 from tests.mpi.cases import CHECKS
 from tests.mpi.distributed import DISTRIBUTED
@@ -100,6 +102,7 @@ class EndsAll:
         if error is not None:
             traceback.print_exception(error)
             sys.stderr.flush()
+            time.sleep(SAID)
             COMM.Abort(1)
 
 

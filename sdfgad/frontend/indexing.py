@@ -47,7 +47,7 @@ from sdfgad.frontend.values import (
     is_number,
 )
 from sdfgad.frontend.views import as_view, basic, check_writable, one_index, scalar_of, slice_range, template, to_int
-from sdfgad.ir.expr import Expr
+from sdfgad.ir.expr import Expr, Load, call
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Loop, Range
 
@@ -314,17 +314,23 @@ def _nest(ctx: Context, dims: tuple[int, ...], plan: Gather, body: Callable[[dic
 
 
 def _store_at(ctx: Context, target: ViewValue, plan: Gather, element: Callable[[Position], Expr],
-              at: dict[int, Ix]) -> None:
+              at: dict[int, Ix], fn: str | None = None) -> None:
+    """Store what is left over once the dimensions in `at` are loops; `fn`: of the element as it is and the new one."""
     free = tuple(n for k, n in enumerate(plan.shape) if k not in at)
     domain, inner = ctx.builder.domain(free)
     rest = iter(inner)
     position = tuple(at[k] if k in at else next(rest) for k in range(len(plan.shape)))
     index = target.view.at(plan.index(position))
-    ctx.builder.store(target.view.array, index, cast(element(position), target.dtype), domain)
+    e = cast(element(position), target.dtype)
+    e = e if fn is None else call(fn, Load(target.view.array, index, target.dtype), e)
+    ctx.builder.store(target.view.array, index, e, domain)
 
 
-def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayValue, op: str) -> None:
-    """`np.add.at(target, items, value)`: every one of several contributions to an element counts."""
+def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayValue, fn: str) -> None:
+    """`np.add.at(target, items, value)`: every one of several contributions to an element counts.
+
+    Sums may come in any order. Of other functions the derivative depends on what was there before: one by one.
+    """
     parts = expand_items(ctx, target, items)
     if any(is_mask(p) for p in parts):
         raise ctx.refuse("a boolean mask in ufunc.at", "use an ordinary masked update", "SG105")
@@ -336,10 +342,15 @@ def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayVal
     spread = expand(ctx, value, plan.shape)
     if target.view.array in (spread.reads | plan.sources):
         spread = ctx.builder.materialise(spread, "tmp")
+    if fn != "add":
+        element, dims = template(spread), () if plan.distinct else tuple(plan.arrays)
+        ctx.builder.consume(value)
+        _nest(ctx, dims, plan, lambda at: _store_at(ctx, target, plan, element, at, fn))
+        return
     domain, position = ctx.builder.domain(plan.shape)
     e = cast(spread.at(position), target.dtype)
     ctx.builder.consume(value)
-    ctx.builder.store(target.view.array, target.view.at(plan.index(position)), e, domain, op)
+    ctx.builder.store(target.view.array, target.view.at(plan.index(position)), e, domain, "+")
 
 
 def write(ctx: Context, base: Value, items: Value, value: Value, any_order: bool = False) -> None:

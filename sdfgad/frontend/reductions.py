@@ -210,10 +210,12 @@ def count_nonzero(ctx: Context, a: Value, axis: Value = None, keepdims: Value = 
 def size_of(ctx: Context, a: Value, axis: Value = None) -> Value:
     """The number of elements, of masked data at run time."""
     if isinstance(a, Masked):
-        count = reduce_map(ctx, a.mask, tuple(range(a.mask.ndim)), "+", INT, constant_start(0, INT))
-        total: Value = count
-        for n in a.values.shape[a.mask.ndim:]:
-            total = apply(ctx, np.multiply, total, int_value(n))
+        beside = a.values.shape[a.mask.ndim:]
+        over = axis_numbers(ctx, axis, 1 + len(beside))
+        total: Value = 1 if 0 not in over else reduce_map(
+            ctx, a.mask, tuple(range(a.mask.ndim)), "+", INT, constant_start(0, INT))
+        for k in over:
+            total = apply(ctx, np.multiply, total, int_value(beside[k - 1])) if k else total
         return total
     value = as_array(ctx, a)
     total_ix = ix(1)
@@ -232,12 +234,8 @@ def mean(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdi
         spread = ctx.invoke(ctx, np.broadcast_to, [counted, tuple(int_value(n) for n in values.shape)], {})
         parts = [sum_(ctx, v, axis, dtype, keepdims, where=w) for v, w in ((values, where), (spread, True))]
         return apply(ctx, np.true_divide, *parts)
-    if isinstance(a, Masked):
-        rows = axis is not None and a.values.ndim > a.mask.ndim
-        count = size_of(ctx, Masked(a.mask, a.mask, a.key)) if rows else size_of(ctx, a)
-    else:
-        a = as_array(ctx, a)
-        count = size_of(ctx, a, axis)
+    a = a if isinstance(a, Masked) else as_array(ctx, a)
+    count = size_of(ctx, a, axis)
     kind = (a.values if isinstance(a, Masked) else a).dtype
     if dtype is None and kind.kind in "biu":
         dtype = np.float64

@@ -8,7 +8,7 @@ import pytest
 import sdfgad
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
-from tests.frontend.checking import check
+from tests.frontend.checking import check, check_both_modes
 from tests.frontend.programs import A34, I6, V4, V6, Case, collector
 
 CASES: list[Case] = []
@@ -156,3 +156,27 @@ def missing(x):
 def test_refused(fn, what):
     with pytest.raises(UnsupportedError, match=what):
         parse(fn, (A34.copy(),))
+
+
+@pytest.mark.parametrize("ufunc", [np.multiply, np.maximum, np.minimum], ids=lambda u: u.__name__)
+def test_several_contributions_to_one_element(ufunc):
+    k = np.array([2, 0, 1, 0, 2, 2])
+
+    def gathered(x, A):
+        y, Z, left, there = A[0, :3] + 1.0, A.T.copy(), np.ones(3), np.zeros(3, bool)
+        ufunc.at(y, k, np.sin(x))
+        ufunc.at(Z, (slice(None), k % 3), x[:4, None])
+        ufunc.at(left, slice(1, 3), x[:2])
+        ufunc.at(there, k, x > 0)
+        return np.sum(y * y) + np.sum(Z * A.T) + left @ left + there.sum()
+
+    check_both_modes(gathered, (V6, A34))
+
+
+def test_equal_numbers_share_what_an_element_gets():
+    def largest(x):
+        y = np.zeros(2)
+        np.maximum.at(y, np.array([0, 0, 1]), x)
+        return np.sum(y)
+
+    assert np.sum(sdfgad.grad(largest)(np.array([1.0, 1.0, -1.0]))) == 1.0

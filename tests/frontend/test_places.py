@@ -5,7 +5,7 @@ import pytest
 import sdfgad
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
-from tests.frontend.checking import check
+from tests.frontend.checking import check, check_both_modes
 from tests.support.oracle import program_gradient
 
 RNG = np.random.default_rng(7)
@@ -160,6 +160,16 @@ def test_masks_of_several_dimensions_select_along_one():
         return [*whole, q.max(axis=0, keepdims=True), np.sum(q * whole[0]), [w.shape for w in whole]]
 
     check(kept, A, A[::-1].copy())
+
+
+def test_spreads_of_rows_along_either_axis():
+    def spread(A):
+        y = A[A[:, 0] > -0.5]
+        away = (y - y.mean(axis=0)) / y.std(axis=0)
+        return np.sum(y.var(0) + (away ** 3).mean(axis=0) * np.std(y, ddof=1)) + np.sum(np.var(y, axis=1, ddof=1))
+
+    check(lambda A: [np.size(A[A[:, 0] > 0], 0), np.size(A[A[:, 0] > 0], 1), np.size(A[A > 0]), A[A > 0].std()], A)
+    check_both_modes(spread, (A,))
 
 
 def test_functions_of_what_a_mask_selects():

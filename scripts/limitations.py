@@ -111,7 +111,9 @@ with an array of a length of its own.
   columns has no finite gradient.
 * `scipy.linalg.solve_sylvester` and `solve_continuous_lyapunov` solve one system of m n unknowns, which is for small
   matrices: SciPy needs Schur forms of m and n rows alone.
-* Special functions are those of real numbers; polygamma and Bessel functions have whole orders, known before the call.
+* Special functions are those of real numbers; polygamma and Bessel functions have whole orders, known before the call
+  (`kv` any order). Incomplete gamma and beta functions, and the `cdf` of distributions made of them, have shapes that
+  are numbers known before the call: there is no formula for derivatives along those.
   Against 50 digits `gamma`, `gammaln`, `erfc`, `erfcx`, `erfinv`, `ndtri` are within 2 units of the last place,
   polygamma functions within 4, modified Bessel functions within 8. Near zeros left of the origin (`digamma`, polygamma)
   and those of Bessel functions the error is one unit of the values around; polygamma left of -1e6 is NaN. `beta` with a

@@ -315,7 +315,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, "erf"),
     math.erfc: _math(math.erfc, "erfc"), math.gamma: _math(math.gamma, "gamma"),
     math.lgamma: _math(math.lgamma, "gammaln"), special_bodies.of_order: special.of_order,
-    special_bodies.of_numbers: special.of_numbers,
+    special_bodies.of_numbers: special.of_numbers, special_bodies.of_shapes: special.of_shapes,
     **{getattr(np.emath, n): _of_complex(getattr(np, n)) for n in (
         "sqrt", "log", "log10", "arcsin", "arccos", "arctanh", "power")},
     **{getattr(cmath, n): _complex_math(getattr(np, n)) for n in (

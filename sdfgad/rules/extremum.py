@@ -35,14 +35,7 @@ class Winners:
 
 
 def winners(stmt: Map, store: Store, fresh: Fresh) -> Winners:
-    """Compare `array[index] op= expr` with its result, for op "min" or "max".
-
-    Refused: results at places read from a table, as two of the ranges that number the results may name one of them.
-    """
-    places = (p for i in store.index for e in i.elems for p in e.parts)
-    if any(r.var in p.symbols for p in places for r in stmt.domain):
-        raise unsupported(stmt.source, "a minimum or maximum of each of the places that a table names",
-                          "use np.maximum.at, or a loop", "SG190")
+    """Compare `array[index] op= expr` with its result, for op "min" or "max"."""
     kept = tuple(r for r in stmt.domain if any(r.var in i.symbols for i in store.index))
     shape, at = tuple(_extent(stmt, r, kept) for r in kept), tuple(_offset(r) for r in kept)
     best = Load(store.array, store.index, store.expr.dtype)

@@ -8,9 +8,7 @@ from sdfgad.errors import UnsupportedError
 from sdfgad.ir import algebra
 from sdfgad.ir.algebra import Term, where
 from sdfgad.ir.expr import Call, Load
-from sdfgad.ir.index import elem
 from sdfgad.ir.program import Map, Store
-from sdfgad.rules.extremum import winners
 from sdfgad.rules.linearise import inline_lets
 from tests.support.build import C16, at, each, lit, one, program, put, span
 from tests.support.oracle import program_gradient, program_tangent
@@ -120,11 +118,3 @@ def test_a_store_that_reads_an_earlier_store_of_its_body_is_refused() -> None:
     second = Store("z", (), Load("y", (), f8))
     with pytest.raises(UnsupportedError, match="just written"):
         inline_lets(Map((), (first, second)))
-
-
-def test_an_extremum_of_places_that_a_table_names_is_refused() -> None:
-    """The ranges that number the results would count one of them for each of its names."""
-    f8 = np.dtype("f8")
-    store = Store("y", (elem("k", (at("i"),)),), Load("x", (at("i"),), f8), "max")
-    with pytest.raises(UnsupportedError, match="places that a table names"):
-        winners(Map((span("i", 5),), (store,)), store, lambda *_: pytest.fail("not made"))

@@ -28,7 +28,7 @@ class Names:
 
     def tangents(self) -> Tangents:
         leading = {name: len(place) for name, place in self.versions.items()}
-        return Tangents(self.tangent, self.fresh, self.is_tangent, leading)
+        return Tangents(self.tangent, self.fresh, self.is_tangent, leading, self.arrays)
 
     def one_version(self, array: str) -> tuple[int, ...]:
         """The shape of what the program sees of an array at a time."""

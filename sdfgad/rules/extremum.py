@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from sdfgad.errors import unsupported
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Load, walk
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Map, Range, Stmt, Store
+from sdfgad.ir.program import Array, Map, Range, Stmt, Store, all_of
 
 _BOOL = np.dtype(bool)
 # Functions whose result is the same wherever the compiler places them: it may fuse a product with a sum, here or there.
@@ -24,7 +24,8 @@ Fresh = Callable[[str, tuple[int, ...], np.dtype], Array]
 class Winners:
     """prep: statements to run first. wins: whether a point is a winner; ties: how many share the result.
 
-    old_wins: whether the value from before beats every point. kept: the ranges that number the results.
+    kept: ranges that go through the results; index: their places; old_wins: whether the value from before beats every
+    point, by these ranges.
     """
 
     prep: tuple[Stmt, ...]
@@ -32,40 +33,72 @@ class Winners:
     ties: Load
     old_wins: Expr
     kept: tuple[Range, ...]
+    index: tuple[Ix, ...]
 
 
-def winners(stmt: Map, store: Store, fresh: Fresh) -> Winners:
-    """Compare `array[index] op= expr` with its result, for op "min" or "max"."""
-    kept = tuple(r for r in stmt.domain if any(r.var in i.symbols for i in store.index))
-    shape, at = tuple(_extent(stmt, r, kept) for r in kept), tuple(_offset(r) for r in kept)
+@dataclass(frozen=True)
+class _Results:
+    """kept: ranges that go through the results; index: their places in the array. at, own: the place of a result among
+    all of them, by these ranges and by those of the map. meet: whether points share results that no formula tells."""
+
+    kept: tuple[Range, ...]
+    index: tuple[Ix, ...]
+    at: tuple[Ix, ...]
+    own: tuple[Ix, ...]
+    shape: tuple[int, ...]
+    meet: bool
+
+
+def winners(stmt: Map, store: Store, fresh: Fresh, shape: tuple[int, ...]) -> Winners:
+    """Compare `array[index] op= expr` with its result, for op "min" or "max". shape: of the array."""
+    found = _results(stmt, store, shape)
     best = Load(store.array, store.index, store.expr.dtype)
     zero, one = algebra.zero(best.dtype), algebra.number(1, best.dtype)
     prep: list[Stmt] = []
     value, result = store.expr, best
     sizes = [r.trips for r in stmt.domain]
     if any(isinstance(n, Call) and n.fn not in _EXACT for n in walk(value)) and None not in sizes:
-        value, result = _again(stmt, store, fresh, prep, kept)
+        value, result = _again(stmt, store, fresh, prep, found)
     wins = Call("eq", (value, result), _BOOL)
-    count = fresh("ties", shape, best.dtype)
-    prep.append(Map(kept, (Store(count.name, at, zero),), stmt.source))
-    prep.append(Map(stmt.domain, (Store(count.name, at, algebra.select(wins, one, zero), "+"),), stmt.source))
-    ties = Load(count.name, at, best.dtype)
-    if result == best:
-        return Winners(tuple(prep), wins, ties, Call("eq", (ties, zero), _BOOL), kept)
-    old_wins = _beats(best, result, store.op == "max")
-    return Winners(tuple(prep), algebra.both(Call("not", (old_wins,), _BOOL), wins), ties, old_wins, kept)
+    count = fresh("ties", found.shape, best.dtype)
+    prep.append(Map(found.kept, (Store(count.name, found.at, zero),), stmt.source))
+    prep.append(Map(stmt.domain, (Store(count.name, found.own, algebra.select(wins, one, zero), "+"),), stmt.source))
+    ties = Load(count.name, found.own, best.dtype)
+    old_wins: Expr = Call("eq", (replace(ties, index=found.at), zero), _BOOL)
+    if result != best:
+        largest = store.op == "max"
+        beats = _beats(replace(best, index=found.index), replace(result, index=found.at), largest)
+        old_wins = Call("or", (old_wins, beats), _BOOL) if found.meet else beats
+        wins = Call("and", (Call("not", (_beats(best, result, largest),), _BOOL), wins), _BOOL)
+    return Winners(tuple(prep), wins, ties, old_wins, found.kept, found.index)
 
 
-def _again(stmt: Map, store: Store, fresh: Fresh, prep: list[Stmt], kept: tuple[Range, ...]) -> tuple[Load, Load]:
+def _results(stmt: Map, store: Store, shape: tuple[int, ...]) -> _Results:
+    """Those that a map has: one for each point of some of its ranges, or else all elements that it may name."""
+    kept = tuple(r for r in stmt.domain if any(r.var in i.symbols for i in store.index))
+    own = {r.var for r in stmt.domain}
+    if all(any(i.coefficient(r.var) and not i.elems and i.symbols & own == {r.var} for i in store.index) for r in kept):
+        at = tuple(_offset(r) for r in kept)
+        return _Results(kept, store.index, at, at, tuple(_extent(stmt, r, kept) for r in kept), False)
+    named = [d for d, i in enumerate(store.index) if i.symbols & own]
+    sizes = tuple(shape[d] for d in named)
+    through = all_of(sizes, "e")
+    places = dict(zip(named, through, strict=True))
+    index = tuple(ix(places[d].var) if d in places else i for d, i in enumerate(store.index))
+    at = tuple(ix(r.var) for r in through)
+    return _Results(through, index, at, tuple(store.index[d] for d in named), sizes, True)
+
+
+def _again(stmt: Map, store: Store, fresh: Fresh, prep: list[Stmt], found: _Results) -> tuple[Load, Load]:
     """The values, each computed once and stored, and their extremum."""
     dtype = store.expr.dtype
     held = fresh("values", tuple(r.trips or 0 for r in stmt.domain), dtype)
     value = Load(held.name, tuple(_offset(r) for r in stmt.domain), dtype)
-    made = fresh("extremum", tuple(r.trips or 0 for r in kept), dtype)
-    result = Load(made.name, tuple(_offset(r) for r in kept), dtype)
+    made = fresh("extremum", found.shape, dtype)
+    result = Load(made.name, found.own, dtype)
     start = algebra.number(-np.inf if store.op == "max" else np.inf, dtype)
     prep += [Map(stmt.domain, (Store(held.name, value.index, store.expr),), stmt.source),
-             Map(kept, (Store(made.name, result.index, start),), stmt.source),
+             Map(found.kept, (Store(made.name, found.at, start),), stmt.source),
              Map(stmt.domain, (Store(made.name, result.index, value, store.op),), stmt.source)]
     return value, result
 

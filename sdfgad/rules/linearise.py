@@ -45,13 +45,14 @@ class Linearised:
 class Tangents:
     """How to linearise: `name` maps an array to its tangent (None: inactive), `fresh` makes temporaries.
 
-    versions: how many leading indices of an array number its versions.
+    versions: how many leading indices of an array number its versions. arrays: those of the program.
     """
 
     name: Rename
     fresh: Fresh
     is_tangent: Callable[[str], bool]
     versions: Mapping[str, int] = field(default_factory=dict)
+    arrays: Mapping[str, Array] = field(default_factory=dict)
 
     def view(self, view: View) -> View | None:
         name = self.name(view.array)
@@ -188,10 +189,10 @@ def _linearise_extremum(stmt: Map, store: Store, target: str, tangents: Tangents
     from_expr = _Differential(tangents, stmt.source).of(store.expr)
     into = tangents.at(store.array, store.index)
     zero = algebra.zero(store.expr.dtype)
-    found = winners(stmt, store, tangents.fresh)
+    found = winners(stmt, store, tangents.fresh, tangents.arrays[store.array].shape)
     prep += found.prep
-    old = algebra.select(found.old_wins, Load(target, into, zero.dtype), zero)
-    linear.append(Map(found.kept, (Store(target, into, old),), stmt.source))
+    old = Load(target, tangents.at(store.array, found.index), zero.dtype)
+    linear.append(Map(found.kept, (Store(target, old.index, algebra.select(found.old_wins, old, zero)),), stmt.source))
     if from_expr is None:
         return
     share = algebra.div(algebra.number(1, zero.dtype), found.ties)

@@ -8,6 +8,7 @@ from sdfgad.errors import UnsupportedError
 from sdfgad.ir import algebra
 from sdfgad.ir.algebra import Term, where
 from sdfgad.ir.expr import Call, Load
+from sdfgad.ir.index import elem, ix
 from sdfgad.ir.program import Map, Store
 from sdfgad.rules.linearise import inline_lets
 from tests.support.build import C16, at, each, lit, one, program, put, span
@@ -50,6 +51,20 @@ def test_ties_of_a_reduction_share(op):
     made = program({"x": data}, [one("s", (), at("x", 0)), each(span("i", 0, 4), put("s", (), at("x", "i"), op))])
     _, found = program_gradient(made, {"x": data}, ["x"])
     np.testing.assert_allclose(found["x"], [0, 1 / 3, 1 / 3, 1 / 3])
+
+
+@pytest.mark.parametrize("fn, slope", [(None, 1.0), ("exp", np.exp(0.9))])
+def test_ties_of_results_that_data_name_share(fn, slope):
+    """Several points of a map may ask for the same element, and none for another one, which stays what it was."""
+    data = {"x": np.array([0.9, 0.2, 0.9, 0.2]), "h": np.array([0.0, 5.0, 0.5]), "k": np.array([0, 1, 0, 1])}
+    value = at("x", "i").apply(fn) if fn else at("x", "i")
+    made = program(data, [each(span("i", 0, 4), put("h", (ix(elem("k", (ix("i"),))),), value, "max")),
+                          one("s", (), at("h", 0) + 3 * at("h", 1) + 7 * at("h", 2))])
+    _, found = program_gradient(made, data, ["x", "h"])
+    np.testing.assert_allclose(found["x"], [0.5 * slope, 0, 0.5 * slope, 0])
+    np.testing.assert_allclose(found["h"], [0, 3, 7])
+    _, pushed = program_tangent(made, data, {"x": np.array([1.0, 10, 3, 10]), "h": np.array([2.0, 0.1, 0.01])})
+    np.testing.assert_allclose(pushed, 2 * slope + 0.3 + 0.07)
 
 
 @pytest.mark.parametrize("untaken", [X.apply("sqrt"), 1 / X, X.apply("log"), X ** 0.5, Y / (X * X)],

@@ -66,7 +66,9 @@ def places(x: np.ndarray, at: np.ndarray, ends: np.ndarray) -> float:
     for i in range(ends.shape[0] - 1):
         for k in range(ends[i], ends[i + 1]):
             y[i] += x[at[k]] * x[i]
-    return np.sum(x[at] * y[at[::-1]])
+    top = np.zeros(7)
+    np.maximum.at(top, at[:x.shape[0]] % 7, x)
+    return np.sum(x[at] * y[at[::-1]]) + np.sum(top * top)
 
 
 def decisions(x: np.ndarray, y: np.ndarray) -> float:

@@ -326,10 +326,10 @@ def _store_at(ctx: Context, target: ViewValue, plan: Gather, element: Callable[[
     ctx.builder.store(target.view.array, index, e, domain)
 
 
-def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayValue, fn: str) -> None:
+def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayValue, op: str) -> None:
     """`np.add.at(target, items, value)`: every one of several contributions to an element counts.
 
-    Sums may come in any order. Of other functions the derivative depends on what was there before: one by one.
+    They may come in any order, but for products: of these a derivative needs what was there before, one by one.
     """
     parts = expand_items(ctx, target, items)
     if any(is_mask(p) for p in parts):
@@ -342,15 +342,15 @@ def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayVal
     spread = expand(ctx, value, plan.shape)
     if target.view.array in (spread.reads | plan.sources):
         spread = ctx.builder.materialise(spread, "tmp")
-    if fn != "add":
+    if op == "*":
         element, dims = template(spread), () if plan.distinct else tuple(plan.arrays)
         ctx.builder.consume(value)
-        _nest(ctx, dims, plan, lambda at: _store_at(ctx, target, plan, element, at, fn))
+        _nest(ctx, dims, plan, lambda at: _store_at(ctx, target, plan, element, at, "mul"))
         return
     domain, position = ctx.builder.domain(plan.shape)
     e = cast(spread.at(position), target.dtype)
     ctx.builder.consume(value)
-    ctx.builder.store(target.view.array, target.view.at(plan.index(position)), e, domain, "+")
+    ctx.builder.store(target.view.array, target.view.at(plan.index(position)), e, domain, op)
 
 
 def write(ctx: Context, base: Value, items: Value, value: Value, any_order: bool = False) -> None:

@@ -233,9 +233,8 @@ def _result_type(ctx: Context, *values: Value) -> np.dtype:
     return np.result_type(*(v.dtype if isinstance(v, ArrayValue) else v for v in values))
 
 
-def _at(ufunc: np.ufunc) -> Rule:
+def _at(op: str, ufunc: np.ufunc) -> Rule:
     """`ufunc.at`."""
-    adds = ufunc in (np.add, np.subtract)
 
     def rule(ctx: Context, a: Value, indices: Value, b: Value) -> None:
         if not isinstance(a, ViewValue) or a.scalar:
@@ -244,7 +243,7 @@ def _at(ufunc: np.ufunc) -> Rule:
         value = apply(ctx, np.negative, b) if ufunc is np.subtract else b
         source = as_array(ctx, value)
         check_cast(ctx, source, a)
-        accumulate_at(ctx, a, indices, source, "add" if adds else UFUNCS[ufunc])
+        accumulate_at(ctx, a, indices, source, op)
 
     return rule
 
@@ -302,7 +301,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     scipy_bodies.solve_triangular: linalg.solve_triangular,
     np.fft.fft: fourier.transform(False), np.fft.ifft: fourier.transform(True),
     np.argsort: linalg.argsort, np.sort: linalg.sort, **decompositions.FUNCTIONS,
-    **{u.at: _at(u) for u in (np.add, np.subtract, np.maximum, np.minimum, np.multiply)},
+    np.add.at: _at("+", np.add), np.subtract.at: _at("+", np.subtract), np.maximum.at: _at("max", np.maximum),
+    np.minimum.at: _at("min", np.minimum), np.multiply.at: _at("*", np.multiply),
     mapping_bodies.size_of: batches.size_of, mapping_bodies.result_of: batches.result_of,
     mapping_bodies.together: batches.together, implicit_bodies.not_converged: implicit.not_converged,
     len: _length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,

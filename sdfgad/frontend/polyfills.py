@@ -13,6 +13,7 @@ from sdfgad.frontend.bodies import (
     bands,
     borders,
     choosing,
+    distances,
     families,
     images,
     implicit,
@@ -170,6 +171,11 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         "correlate1d", "convolve1d", "correlate", "convolve", "laplace", "uniform_filter1d", "uniform_filter",
         "gaussian_filter1d", "gaussian_filter", "gaussian_laplace", "gaussian_gradient_magnitude", "sobel", "prewitt",
         "maximum_filter1d", "minimum_filter1d", "maximum_filter", "minimum_filter")} | {
+    ("scipy.spatial", n): getattr(distances, n) for n in (
+        "cdist", "pdist", "squareform", "distance_matrix", "euclidean", "sqeuclidean", "cityblock", "chebyshev",
+        "minkowski", "cosine", "correlation", "canberra", "braycurtis", "seuclidean", "mahalanobis")} | {
+    ("scipy.interpolate", "interpn"): interpolation.interpn,
+    ("scipy.ndimage", "map_coordinates"): interpolation.map_coordinates,
     ("scipy.signal", "convolve"): filters.convolve_all, ("scipy.signal", "correlate"): filters.correlate_all})
 """Functions of packages that need not be installed, by package, or the part of it, and name, and their bodies."""
 

@@ -105,6 +105,8 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.apply_along_axis: mapping.apply_along_axis, np.fromfunction: mapping.fromfunction,
     mapping.each_element: mapping.each_element, mapping.item: mapping.item,
     np.nanmedian: choosing.nanmedian, np.nanquantile: choosing.nanquantile, np.nanpercentile: choosing.nanpercentile,
+    np.isin: choosing.isin, np.lexsort: choosing.lexsort, np.apply_over_axes: choosing.apply_over_axes,
+    np.mask_indices: choosing.mask_indices,
     np.put: choosing.put, np.choose: choosing.choose, np.fromiter: choosing.fromiter, np.poly: choosing.poly,
     np.triu_indices_from: choosing.triu_indices_from, np.tril_indices_from: choosing.tril_indices_from,
     np.diag_indices_from: choosing.diag_indices_from,
@@ -156,7 +158,7 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         "solve", "det", "cholesky", "cho_factor", "cho_solve", "eigh", "eigvalsh", "svd", "svdvals", "qr", "norm",
         "expm", "toeplitz", "circulant", "block_diag", "pinv", "lstsq", "polar", "eigh_tridiagonal", "solve_toeplitz",
         "solve_circulant", "khatri_rao", "hankel", "solve_sylvester", "solve_continuous_lyapunov",
-        "solve_discrete_lyapunov", "eig", "eigvals")} | {
+        "solve_discrete_lyapunov", "eig", "eigvals", "cosm", "sinm", "expm_frechet")} | {
     ("scipy.linalg", n): getattr(bands, n) for n in ("solve_banded", "solveh_banded")} | {
     ("scipy.integrate", n): getattr(matrices_of_scipy, n) for n in (
         "trapezoid", "cumulative_trapezoid", "simpson", "romb")} | {

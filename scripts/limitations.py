@@ -84,10 +84,10 @@ stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format
 `str`, `format` and `%`, too) is good for these messages alone. Objects of classes written in Python may be made inside,
 with `__init__`, methods, properties, `super()`, operators and attributes that change, in loops and branches as well.
 
-What a mask selects (`x[mask]`, `np.nonzero(mask)`, `np.argwhere(mask)`) is good for arithmetic with numbers, with what
-the same mask selects and with arrays for each selected row, for reductions, products with matrices, subscripts, `len`,
-functions element by element, medians and quantiles, single items and loops over it. It cannot be returned, or combined
-with an array of a length of its own.
+What a mask selects (`x[mask]`, columns `x[:, mask]`, `np.nonzero(mask)`, `np.argwhere(mask)`) is good for arithmetic
+with numbers, with what the same mask selects and with arrays for each selected row, for reductions, products with
+matrices, subscripts, `len`, functions element by element, medians and quantiles, single items and loops over it. It
+cannot be returned, or combined with an array of a length of its own.
 
 ## Derivatives
 

@@ -26,7 +26,7 @@ from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.known import PURE, is_of_constants, is_of_sizes, known_now, plain_list
 from sdfgad.frontend.layout import laid_out
 from sdfgad.frontend.liveness import Liveness, analyse, load_names
-from sdfgad.frontend.masking import as_masked
+from sdfgad.frontend.masking import CHOSEN, as_masked
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
@@ -192,7 +192,7 @@ def _ufunc(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], keywords: 
         raise ctx.refuse(f"these arguments of numpy.{ufunc.__name__}: {', '.join(keywords) or len(arguments)}",
                          "use np.where for a condition", "SG101")
     arguments = [as_masked(ctx, a) for a in arguments]
-    if any(isinstance(a, Masked) for a in arguments):
+    if any(isinstance(a, CHOSEN) for a in arguments):
         return on_masked(ctx, ufunc, *arguments)
     if any(isinstance(a, np.ndarray) for a in arguments):
         arguments = [constant_array(ctx, a) if isinstance(a, np.ndarray) else a for a in arguments]

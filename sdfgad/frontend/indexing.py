@@ -29,6 +29,7 @@ from sdfgad.frontend.masking import (
     masked,
     over_mask,
     same_mask,
+    selected,
     write_masked,
 )
 from sdfgad.frontend.sizes import as_integer
@@ -39,6 +40,7 @@ from sdfgad.frontend.values import (
     Masked,
     MaskPlaces,
     Position,
+    SelectedColumns,
     Shape,
     SliceValue,
     Value,
@@ -61,7 +63,7 @@ def subscript(ctx: Context, base: ArrayValue, items: Value, any_order: bool = Fa
         return _gather_selected(ctx, base, items)
     parts = expand_items(ctx, base, items)
     if any(is_mask(p) for p in parts):
-        return masked(ctx, *beside_mask(ctx, base, parts, any_order))
+        return selected(ctx, base, parts, any_order)
     if any(isinstance(p, ArrayValue) for p in parts):
         return gather(ctx, base, parts)
     view = basic(ctx, base, parts)
@@ -361,7 +363,9 @@ def write(ctx: Context, base: Value, items: Value, value: Value, any_order: bool
     check_writable(ctx, base)
     parts = expand_items(ctx, base, items)
     if any(is_mask(p) for p in parts):
-        chosen, mask = beside_mask(ctx, base, parts, any_order or is_number(value))
+        columns = base.ndim == 2 and isinstance(value, SelectedColumns)
+        value = value.rows if columns else value
+        chosen, mask = beside_mask(ctx, base, parts, any_order or columns or is_number(value))
         write_masked(ctx, as_view(chosen), masked(ctx, chosen, mask), value)
         return
     if isinstance(value, Masked):

@@ -44,6 +44,7 @@ from sdfgad.frontend.values import (
     MaskPlaces,
     PlaceTable,
     Record,
+    SelectedColumns,
     Value,
     ViewValue,
     is_int,
@@ -111,6 +112,8 @@ def _by_rows(rule: Rule) -> Rule:
 
     @wraps(rule)
     def reduced(ctx: Context, a: Value, axis: Value = None, *others: Value, **options: Value) -> Value:
+        if isinstance(a, SelectedColumns):
+            return _of_columns(ctx, reduced, a, axis, *others, **options)
         if not isinstance(a, Masked) or axis is None:
             return rule(ctx, a, axis, *others, **options)
         beside = axis_numbers(ctx, axis, 1 + a.values.ndim - a.mask.ndim)
@@ -122,6 +125,15 @@ def _by_rows(rule: Rule) -> Rule:
         return Masked(as_array(ctx, rule(ctx, a.values, within, *others, **options)), a.mask, a.key, a.table)
 
     return reduced
+
+
+def _of_columns(ctx: Context, rule: Rule, a: SelectedColumns, axis: Value, *others: Value, **options: Value) -> Value:
+    """A reduction of columns that a mask selects, as one of the rows of the transpose."""
+    over = axis_numbers(ctx, axis, 2)
+    found = rule(ctx, a.rows, None if len(over) == 2 else 1 - over[0], *others, **options)
+    if isinstance(found, Masked):
+        return SelectedColumns(found) if found.values.ndim == 2 else found
+    return ctx.invoke(ctx, np.transpose, [found], {}) if found.ndim == 2 else found
 
 
 @_by_rows
@@ -209,6 +221,9 @@ def count_nonzero(ctx: Context, a: Value, axis: Value = None, keepdims: Value = 
 
 def size_of(ctx: Context, a: Value, axis: Value = None) -> Value:
     """The number of elements, of masked data at run time."""
+    if isinstance(a, SelectedColumns):
+        over = axis_numbers(ctx, axis, 2)
+        return size_of(ctx, a.rows, None if len(over) == 2 else 1 - over[0])
     if isinstance(a, Masked):
         beside = a.values.shape[a.mask.ndim:]
         over = axis_numbers(ctx, axis, 1 + len(beside))
@@ -318,6 +333,8 @@ def length(ctx: Context, value: Value) -> Value:
         return int_value(value.shape[0])
     if isinstance(value, (Masked, PlaceTable)) or isinstance(value, MaskPlaces) and value.part is not None:
         return places.length(ctx, value)
+    if isinstance(value, SelectedColumns):
+        return int_value(value.rows.values.shape[-1])
     if isinstance(value, Grown):
         return int_value(value.length)
     if isinstance(value, (ListValue, Entries)) or isinstance(value, Record) and issubclass(value.form, dict):

@@ -172,7 +172,7 @@ def on_grid(grids, values, xi, strict, fill):
 def _of_corners(values, first, share):
     n, found = len(first), 0.0
     for corner in range(2 ** n):
-        weight, place = 1.0, []
+        weight, place = np.ones(()), []
         for d in range(n):
             upper = corner // 2 ** d % 2
             weight = weight * (share[d] if upper else 1.0 - share[d])

@@ -93,6 +93,9 @@ def _restored(ctx: Context, a: Value, result: ViewValue, over: tuple[int, ...], 
 
 Rule: TypeAlias = Callable[..., Value]
 
+_MOST_TERMS = 128
+"""Items that `sum` adds one after the other, as Python does."""
+
 
 def _operand(ctx: Context, a: Value, outside: Value, where: Value = True) -> ArrayValue:
     """The data to reduce, with a neutral value where a mask is off."""
@@ -317,8 +320,13 @@ def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
     if isinstance(iterable, (ArrayValue, Masked)):
         total: Value = sum_(ctx, iterable, 0)
         return total if is_number(start) and start == 0 else apply(ctx, np.add, start, total)
-    total = start
-    for item in items_of(ctx, iterable):
+    total, found = start, items_of(ctx, iterable)
+    if len(found) > _MOST_TERMS:
+        # Halves, so that no expression nests as deep as there are items; the last digits may be others.
+        middle = len(found) // 2
+        parts = [builtin_sum(ctx, part, first) for part, first in ((found[:middle], start), (found[middle:], 0))]
+        return builtin_sum(ctx, parts, 0)
+    for item in found:
         add = operator.add if isinstance(total, Record) or isinstance(item, Record) else np.add
         total = ctx.invoke(ctx, add, [total, item], {}) if not (is_int(total) and is_int(item)) else int_value(
             int_ix(total) + int_ix(item))

@@ -113,7 +113,8 @@ cannot be returned, or combined with an array of a length of its own.
   matrices: SciPy needs Schur forms of m and n rows alone.
 * Special functions are those of real numbers; polygamma and Bessel functions have whole orders, known before the call
   (`kv` any order). Incomplete gamma and beta functions, and the `cdf` of distributions made of them, have shapes that
-  are numbers known before the call: there is no formula for derivatives along those.
+  are numbers known before the call: there is no formula for derivatives along those. Gamma shares of shapes up to 1000
+  had relative errors below 3e-13, beta shares of shapes up to 300 below 1e-12, `kv` of orders up to 30 below 1e-13.
   Against 50 digits `gamma`, `gammaln`, `erfc`, `erfcx`, `erfinv`, `ndtri` are within 2 units of the last place,
   polygamma functions within 4, modified Bessel functions within 8. Near zeros left of the origin (`digamma`, polygamma)
   and those of Bessel functions the error is one unit of the values around; polygamma left of -1e6 is NaN. `beta` with a

@@ -164,7 +164,8 @@ SG_FN double bessel_k(double x, double order) {
         return x == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
     }
     if (std::isinf(x)) return 0;
-    const double v = std::abs(order), step = std::fmin(0.2, 0.7 / std::sqrt(std::sqrt(x * x + v * v)));
+    const double v = std::abs(order), width = std::sqrt(std::sqrt(x * x + v * v));
+    const double step = width < 3.5 ? 0.2 : 0.7 / width;
     double sum = 0.5;
     for (int k = 1; k < 100000; k++) {
         const double t = k * step, half = ::sinh(0.5 * t);

@@ -84,10 +84,10 @@ stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format
 `str`, `format` and `%`, too) is good for these messages alone. Objects of classes written in Python may be made inside,
 with `__init__`, methods, properties, `super()`, operators and attributes that change, in loops and branches as well.
 
-What a mask selects (`x[mask]`, `np.nonzero(mask)`, `np.argwhere(mask)`) is good for arithmetic with numbers, with what
-the same mask selects and with arrays for each selected row, for reductions, products with matrices, subscripts, `len`,
-functions element by element, medians and quantiles, single items and loops over it. It cannot be returned, or combined
-with an array of a length of its own.
+What a mask selects (`x[mask]`, columns `x[:, mask]`, `np.nonzero(mask)`, `np.argwhere(mask)`) is good for arithmetic
+with numbers, with what the same mask selects and with arrays for each selected row, for reductions, products with
+matrices, subscripts, `len`, functions element by element, medians and quantiles, single items and loops over it. It
+cannot be returned, or combined with an array of a length of its own.
 
 ## Derivatives
 
@@ -111,7 +111,10 @@ with an array of a length of its own.
   columns has no finite gradient.
 * `scipy.linalg.solve_sylvester` and `solve_continuous_lyapunov` solve one system of m n unknowns, which is for small
   matrices: SciPy needs Schur forms of m and n rows alone.
-* Special functions are those of real numbers; polygamma and Bessel functions have whole orders, known before the call.
+* Special functions are those of real numbers; polygamma and Bessel functions have whole orders, known before the call
+  (`kv` any order). Incomplete gamma and beta functions, and the `cdf` of distributions made of them, have shapes that
+  are numbers known before the call: there is no formula for derivatives along those. Gamma shares of shapes up to 1000
+  had relative errors below 3e-13, beta shares of shapes up to 300 below 1e-12, `kv` of orders up to 30 below 1e-13.
   Against 50 digits `gamma`, `gammaln`, `erfc`, `erfcx`, `erfinv`, `ndtri` are within 2 units of the last place,
   polygamma functions within 4, modified Bessel functions within 8. Near zeros left of the origin (`digamma`, polygamma)
   and those of Bessel functions the error is one unit of the values around; polygamma left of -1e6 is NaN. `beta` with a

@@ -28,7 +28,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.generators import Yielding, listed, only_numbers
 from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.masking import as_masked, is_stored, same_mask, table_of
+from sdfgad.frontend.masking import CHOSEN, as_masked, beside_columns, is_stored, same_mask, table_of
 from sdfgad.frontend.run_texts import combined
 from sdfgad.frontend.settled import Endless, settled, taken, unsettled
 from sdfgad.frontend.sizes import as_integer
@@ -49,6 +49,7 @@ from sdfgad.frontend.values import (
     Record,
     Rows,
     RunText,
+    SelectedColumns,
     Value,
     ViewValue,
     contained,
@@ -87,7 +88,7 @@ def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
         if joined is not None:
             return joined
     left, right = as_masked(ctx, left), as_masked(ctx, right)
-    if isinstance(left, Masked) or isinstance(right, Masked):
+    if isinstance(left, CHOSEN) or isinstance(right, CHOSEN):
         return on_masked(ctx, ufunc, left, right)
     as_index = integers(ctx, ufunc, left, right)
     if as_index is not None:
@@ -120,7 +121,7 @@ def unary(ctx: Context, ufunc: np.ufunc, operand: Value) -> Value:
     if ufunc is np.negative and sparse.is_sparse(operand):
         return operand.matrix if isinstance(operand, sparse.Negative) else sparse.Negative(operand)
     operand = as_masked(ctx, operand)
-    if isinstance(operand, Masked):
+    if isinstance(operand, CHOSEN):
         return on_masked(ctx, ufunc, operand)
     if isinstance(operand, IntValue) and ufunc in (np.negative, np.positive):
         return IntValue(-operand.ix, operand.dtype) if ufunc is np.negative else operand
@@ -132,7 +133,7 @@ def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
     if isinstance(left, Reading) or isinstance(right, Reading):
         return Reading()
     left, right = as_masked(ctx, left), as_masked(ctx, right)
-    if isinstance(left, Masked) or isinstance(right, Masked):
+    if isinstance(left, CHOSEN) or isinstance(right, CHOSEN):
         return on_masked(ctx, ufunc, left, right)
     plain = [v.items if isinstance(v, ListValue) else v for v in (left, right)]
     kinds = {v.kind for v in (left, right) if isinstance(v, (ListValue, Grown))}
@@ -203,9 +204,15 @@ def _run_time_numbers(value: Value) -> list[ArrayValue | IntValue]:
     return [n for part in parts for n in _run_time_numbers(part)]
 
 
-def on_masked(ctx: Context, ufunc: Callable[..., Any], *values: Value) -> Masked:
+def on_masked(ctx: Context, ufunc: Callable[..., Any], *values: Value) -> Masked | SelectedColumns:
     """An elementwise operation on data selected by one mask, with numbers, and with arrays for each selected row."""
     values = tuple(as_masked(ctx, v) for v in values)
+    if any(isinstance(v, SelectedColumns) for v in values):
+        return SelectedColumns(_on_rows(ctx, ufunc, *(beside_columns(ctx, v) for v in values)))
+    return _on_rows(ctx, ufunc, *values)
+
+
+def _on_rows(ctx: Context, ufunc: Callable[..., Any], *values: Value) -> Masked:
     selected = [v for v in values if isinstance(v, Masked)]
     first = selected[0]
     beside = first.values.ndim - first.mask.ndim
@@ -319,6 +326,8 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
         return value
     if isinstance(value, NoneOr):
         return type(value)(kept(ctx, value.there, label), kept(ctx, value.value, label), value.told)
+    if isinstance(value, SelectedColumns):
+        return SelectedColumns(kept(ctx, value.rows, label))
     if isinstance(value, Masked) and is_stored(value):
         return value
     if isinstance(value, Masked):

@@ -22,7 +22,7 @@ from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.known import GETTERS
 from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
-from sdfgad.frontend.masking import as_masked
+from sdfgad.frontend.masking import CHOSEN, as_masked
 from sdfgad.frontend.messages import of_status
 from sdfgad.frontend.mpi_types import DerivedType
 from sdfgad.frontend.outside import found_outside
@@ -70,9 +70,7 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
     if isinstance(owner, PlaceTable) and name in ("shape", "size"):
         width = owner.rows.shape[1]
         return (int_value(owner.count), int_value(width)) if name == "shape" else int_value(owner.count * width)
-    if isinstance(owner, SelectedColumns) and name == "T":
-        return owner.rows
-    if isinstance(owner, (ArrayValue, Masked)):
+    if isinstance(owner, (ArrayValue, *CHOSEN)):
         rule = _ATTRIBUTES.get(name)
         if rule is None and name not in ctx.methods:
             if isinstance(owner, ArrayValue) and records.lack(name):
@@ -186,6 +184,8 @@ def _runs_here(form: type, name: str) -> bool:
 
 def real(ctx: Context, value: Value) -> Value:
     """The real part: of real numbers themselves."""
+    if isinstance(value, SelectedColumns):
+        return SelectedColumns(real(ctx, value.rows))
     if isinstance(value, Masked):
         return Masked(as_array(ctx, real(ctx, value.values)), value.mask, value.key)
     operand = as_array(ctx, value)
@@ -220,6 +220,8 @@ def _part(ctx: Context, name: str, operand: ArrayValue) -> Value:
 
 
 def _shape(ctx: Context, value: Value) -> Value:
+    if isinstance(value, SelectedColumns):
+        return _shape(ctx, value.rows)[::-1]
     if isinstance(value, Masked):
         return (_size(ctx, Masked(value.mask, value.mask, value.key)), *(
             int_value(n) for n in value.values.shape[value.mask.ndim:]))
@@ -241,6 +243,8 @@ def _flat(ctx: Context, value: Value) -> Value:
 
 def transposed(ctx: Context, value: Value) -> Value:
     """`value.T`."""
+    if isinstance(value, SelectedColumns):
+        return value.rows
     if not isinstance(value, Masked):
         return ctx.invoke(ctx, np.transpose, [value], {})
     if value.mask.ndim > 1 or value.values.ndim > 2:
@@ -250,8 +254,10 @@ def transposed(ctx: Context, value: Value) -> Value:
 
 _ATTRIBUTES: Mapping[str, Callable[[Context, Any], Value]] = MappingProxyType({
     "shape": _shape, "size": _size,
-    "ndim": lambda ctx, v: v.ndim if isinstance(v, ArrayValue) else 1 + v.values.ndim - v.mask.ndim,
-    "dtype": lambda ctx, v: v.dtype if isinstance(v, ArrayValue) else v.values.dtype,
+    "ndim": lambda ctx, v: v.ndim if isinstance(v, ArrayValue) else 1 + v.values.ndim - v.mask.ndim if isinstance(
+        v, Masked) else 2,
+    "dtype": lambda ctx, v: v.dtype if isinstance(v, ArrayValue) else (
+        v if isinstance(v, Masked) else v.rows).values.dtype,
     "T": transposed,
     "mT": lambda ctx, v: ctx.invoke(ctx, np.swapaxes, [v, -1, -2], {}),
     "real": real, "imag": imag, "flat": _flat,

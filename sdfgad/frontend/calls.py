@@ -23,10 +23,10 @@ from sdfgad.frontend.exits import own_result, result_of
 from sdfgad.frontend.generators import Yielding, is_generator, suspended
 from sdfgad.frontend.growing import as_list, check_growing, lengthen
 from sdfgad.frontend.ignored import of_readings
-from sdfgad.frontend.known import PURE, is_of_constants, is_of_sizes, plain_list
+from sdfgad.frontend.known import PURE, is_of_constants, is_of_sizes, known_now, plain_list
 from sdfgad.frontend.layout import laid_out
 from sdfgad.frontend.liveness import Liveness, analyse, load_names
-from sdfgad.frontend.masking import as_masked
+from sdfgad.frontend.masking import CHOSEN, as_masked
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
@@ -192,7 +192,7 @@ def _ufunc(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], keywords: 
         raise ctx.refuse(f"these arguments of numpy.{ufunc.__name__}: {', '.join(keywords) or len(arguments)}",
                          "use np.where for a condition", "SG101")
     arguments = [as_masked(ctx, a) for a in arguments]
-    if any(isinstance(a, Masked) for a in arguments):
+    if any(isinstance(a, CHOSEN) for a in arguments):
         return on_masked(ctx, ufunc, *arguments)
     if any(isinstance(a, np.ndarray) for a in arguments):
         arguments = [constant_array(ctx, a) if isinstance(a, np.ndarray) else a for a in arguments]
@@ -281,7 +281,7 @@ def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keyw
         made = instance(ctx, callee, *given)
     if made is not None:
         return made
-    arguments = [plain_list(a) for a in arguments]
+    arguments = [known_now(ctx, callee, a) for a in arguments]
     values = [*arguments, *map(plain_list, keywords.values())]
     run_time = (ArrayValue, IntValue, ListValue, Masked, Function, Record, Entries)
     plain = not any(isinstance(part, run_time) for v in values for part in contained(v))

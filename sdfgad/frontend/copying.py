@@ -26,11 +26,11 @@ def copy_places(ctx: Context, target: ast.expr, source: ast.expr) -> None:
         check_fresh(ctx, value, source)
     base, items = evaluate(ctx, target.value), evaluate(ctx, target.slice)
     if isinstance(value, Masked) and isinstance(owner, ArrayValue):
-        if not isinstance(base, ArrayValue) or base.ndim != owner.ndim:
-            with ctx.at(source):
-                item_of(ctx, owner, places)  # refused where its order is not NumPy's
+        alike = isinstance(base, ArrayValue) and base.ndim == owner.ndim
+        with ctx.at(source):
+            value = value if alike else item_of(ctx, owner, places)  # in NumPy's order, or refused
         with ctx.at(target):
-            write(ctx, base, items, value, any_order=True)
+            write(ctx, base, items, value, any_order=alike)
         return
     with ctx.at(target):
         store_item(ctx, base, items, value)

@@ -29,6 +29,7 @@ from sdfgad.frontend.masking import (
     masked,
     over_mask,
     same_mask,
+    selected,
     write_masked,
 )
 from sdfgad.frontend.sizes import as_integer
@@ -39,6 +40,7 @@ from sdfgad.frontend.values import (
     Masked,
     MaskPlaces,
     Position,
+    SelectedColumns,
     Shape,
     SliceValue,
     Value,
@@ -47,7 +49,7 @@ from sdfgad.frontend.values import (
     is_number,
 )
 from sdfgad.frontend.views import as_view, basic, check_writable, one_index, scalar_of, slice_range, template, to_int
-from sdfgad.ir.expr import Expr
+from sdfgad.ir.expr import Expr, Load, call
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Loop, Range
 
@@ -61,7 +63,7 @@ def subscript(ctx: Context, base: ArrayValue, items: Value, any_order: bool = Fa
         return _gather_selected(ctx, base, items)
     parts = expand_items(ctx, base, items)
     if any(is_mask(p) for p in parts):
-        return masked(ctx, *beside_mask(ctx, base, parts, any_order))
+        return selected(ctx, base, parts, any_order)
     if any(isinstance(p, ArrayValue) for p in parts):
         return gather(ctx, base, parts)
     view = basic(ctx, base, parts)
@@ -314,17 +316,23 @@ def _nest(ctx: Context, dims: tuple[int, ...], plan: Gather, body: Callable[[dic
 
 
 def _store_at(ctx: Context, target: ViewValue, plan: Gather, element: Callable[[Position], Expr],
-              at: dict[int, Ix]) -> None:
+              at: dict[int, Ix], fn: str | None = None) -> None:
+    """Store what is left over once the dimensions in `at` are loops; `fn`: of the element as it is and the new one."""
     free = tuple(n for k, n in enumerate(plan.shape) if k not in at)
     domain, inner = ctx.builder.domain(free)
     rest = iter(inner)
     position = tuple(at[k] if k in at else next(rest) for k in range(len(plan.shape)))
     index = target.view.at(plan.index(position))
-    ctx.builder.store(target.view.array, index, cast(element(position), target.dtype), domain)
+    e = cast(element(position), target.dtype)
+    e = e if fn is None else call(fn, Load(target.view.array, index, target.dtype), e)
+    ctx.builder.store(target.view.array, index, e, domain)
 
 
 def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayValue, op: str) -> None:
-    """`np.add.at(target, items, value)`: every one of several contributions to an element counts."""
+    """`np.add.at(target, items, value)`: every one of several contributions to an element counts.
+
+    They may come in any order, but for products: of these a derivative needs what was there before, one by one.
+    """
     parts = expand_items(ctx, target, items)
     if any(is_mask(p) for p in parts):
         raise ctx.refuse("a boolean mask in ufunc.at", "use an ordinary masked update", "SG105")
@@ -336,6 +344,11 @@ def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayVal
     spread = expand(ctx, value, plan.shape)
     if target.view.array in (spread.reads | plan.sources):
         spread = ctx.builder.materialise(spread, "tmp")
+    if op == "*":
+        element, dims = template(spread), () if plan.distinct else tuple(plan.arrays)
+        ctx.builder.consume(value)
+        _nest(ctx, dims, plan, lambda at: _store_at(ctx, target, plan, element, at, "mul"))
+        return
     domain, position = ctx.builder.domain(plan.shape)
     e = cast(spread.at(position), target.dtype)
     ctx.builder.consume(value)
@@ -350,7 +363,9 @@ def write(ctx: Context, base: Value, items: Value, value: Value, any_order: bool
     check_writable(ctx, base)
     parts = expand_items(ctx, base, items)
     if any(is_mask(p) for p in parts):
-        chosen, mask = beside_mask(ctx, base, parts, any_order or is_number(value))
+        columns = base.ndim == 2 and isinstance(value, SelectedColumns)
+        value = value.rows if columns else value
+        chosen, mask = beside_mask(ctx, base, parts, any_order or columns or is_number(value))
         write_masked(ctx, as_view(chosen), masked(ctx, chosen, mask), value)
         return
     if isinstance(value, Masked):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.bodies import interpolation as bodies
 from sdfgad.frontend.bodies import series
 from sdfgad.frontend.context import Context
@@ -42,6 +43,16 @@ class PolygonalLine(Opaque):
     strict: bool
 
 
+@dataclass(frozen=True, eq=False)
+class OnGrid(Opaque):
+    """Lines along each dimension of a grid. outside: what stands there, None where they go on; `strict`: an error."""
+
+    grids: Value
+    values: Value
+    outside: Value
+    strict: bool
+
+
 _FAMILIES: Mapping[str, int] = MappingProxyType({
     "Polynomial": -1, "Chebyshev": 0, "Legendre": 1, "Hermite": 2, "HermiteE": 3, "Laguerre": 4})
 """Polynomials that are objects of NumPy, and which recurrence theirs is."""
@@ -68,12 +79,16 @@ def polynomial(ctx: Context, made: Any, x: Value) -> Value:
 def is_interpolant(value: Value) -> bool:
     """Whether a call of this value interpolates."""
     form = type(value)
-    return isinstance(value, (Piecewise, PolygonalLine)) or form.__module__.startswith("scipy.interpolate") and (
+    made_here = isinstance(value, (Piecewise, PolygonalLine, OnGrid))
+    return made_here or form.__module__.startswith("scipy.interpolate") and (
         form.__name__ in (*_PIECES, "BSpline", "interp1d"))
 
 
 def call(ctx: Context, interpolant: Value, x: Value, nu: Value = 0, extrapolate: Value = None) -> Value:
     """The values of an interpolant, or those of its derivative of the order nu."""
+    if isinstance(interpolant, OnGrid):
+        on = interpolant
+        return ctx.invoke(ctx, bodies.on_grid, [on.grids, on.values, x, on.strict, on.outside], {})
     found = interpolant if isinstance(interpolant, (Piecewise, PolygonalLine)) else _of_outside(ctx, interpolant)
     if isinstance(found, PolygonalLine):
         return ctx.invoke(ctx, bodies.on_lines,
@@ -170,8 +185,52 @@ def _points(ctx: Context, x: Value, y: Value, double: bool) -> tuple[Any, Any]:
     return stored[0], stored[1]
 
 
+def _cubics(pieces: Callable[..., Any], beyond: bool) -> Callable[..., Value]:
+    """A maker of cubics from knots and values. beyond: whether they go on outside where nothing is said."""
+
+    def made(ctx: Context, x: Value, y: Value, axis: Value = 0, method: Value = "akima",
+             extrapolate: Value = None) -> Value:
+        knots, values = _points(ctx, x, y, True)
+        if axis != 0 or method != "akima" or pieces is bodies.akima_pieces and knots.shape[0].const < 3:
+            raise ctx.refuse("an interpolant along another axis than the first one, by another method, or through two "
+                             "points", _HELP, "SG101")
+        coefficients = ctx.invoke(ctx, pieces, [knots, values], {})
+        return Piecewise(coefficients, knots, beyond if extrapolate is None else extrapolate)
+
+    return made
+
+
+def hermite_spline(ctx: Context, x: Value, y: Value, dydx: Value, axis: Value = 0, extrapolate: Value = None) -> Value:
+    """`scipy.interpolate.CubicHermiteSpline`."""
+    knots, values = _points(ctx, x, y, True)
+    if axis != 0:
+        raise ctx.refuse("a spline along another axis than the first one", _HELP, "SG101")
+    slopes = _points(ctx, knots, dydx, True)[1]
+    made = ctx.invoke(ctx, bodies.hermite_pieces, [knots, values, slopes], {})
+    return Piecewise(made, knots, True if extrapolate is None else extrapolate)
+
+
+def grid(ctx: Context, points: Value, values: Value, method: Value = "linear", bounds_error: Value = True,
+         fill_value: Value = np.nan) -> Value:
+    """`scipy.interpolate.RegularGridInterpolator` of the method "linear"."""
+    if method != "linear":
+        raise ctx.refuse(f"interpolation on a grid by the method {method!r}", _HELP, "SG101")
+    grids = tuple(_rising(ctx, g) for g in items_of(ctx, points))
+    stored = ctx.builder.materialise(as_array(ctx, values), "points")
+    return OnGrid(grids, stored, fill_value, bool(bounds_error))
+
+
+def _rising(ctx: Context, places: Value) -> Value:
+    found = as_array(ctx, places)
+    if found.ndim != 1 or found.shape[0].const is None or found.shape[0].const < 2:
+        raise ctx.refuse(f"places of a grid that are {describe(found)}", "", "SG103")
+    return ctx.builder.materialise(found, "points")
+
+
 MAKERS: Mapping[str, Callable[..., Value]] = MappingProxyType({
-    "CubicSpline": cubic_spline, "make_interp_spline": interpolating_spline, "interp1d": lines})
+    "CubicSpline": cubic_spline, "make_interp_spline": interpolating_spline, "interp1d": lines,
+    "PchipInterpolator": _cubics(bodies.monotone_pieces, True), "CubicHermiteSpline": hermite_spline,
+    "Akima1DInterpolator": _cubics(bodies.akima_pieces, False), "RegularGridInterpolator": grid})
 """What SciPy makes interpolants with, by name."""
 
 

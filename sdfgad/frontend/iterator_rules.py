@@ -121,6 +121,12 @@ def following(ctx: Context, iterator: Value, *default: Value) -> Value:
     return default[0]
 
 
+def tee(ctx: Context, iterable: Value, n: Value = 2) -> Value:
+    """`itertools.tee`: iterators over the same items, each at a place of its own."""
+    items = [kept(ctx, v) for v in items_of(ctx, iterable)]
+    return tuple(ctx.invoke(ctx, iter, [list(items)], {}) for _ in range(int(to_int(ctx, n))))
+
+
 def starmap(ctx: Context, function: Value, iterable: Value) -> Value:
     return Picked(kept(ctx, ctx.invoke(ctx, function, items_of(ctx, v), {})) for v in items_of(ctx, iterable))
 
@@ -167,7 +173,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     functools.reduce: reduce, itertools.product: product, itertools.repeat: repeat, itertools.chain: chain,
     itertools.accumulate: accumulate, itertools.combinations: of_items(itertools.combinations),
     itertools.permutations: of_items(itertools.permutations), itertools.pairwise: of_items(itertools.pairwise),
-    itertools.islice: islice, next: following, itertools.starmap: starmap,
+    itertools.combinations_with_replacement: of_items(itertools.combinations_with_replacement),
+    itertools.tee: tee, itertools.islice: islice, next: following, itertools.starmap: starmap,
     itertools.chain.from_iterable: chained, itertools.takewhile: while_true(itertools.takewhile),
     itertools.dropwhile: while_true(itertools.dropwhile), itertools.filterfalse: while_true(itertools.filterfalse),
     itertools.count: count, itertools.cycle: cycle,  functools.partial: applied, np.ndenumerate: ndenumerate,

@@ -8,13 +8,40 @@ from types import MappingProxyType
 
 import numpy as np
 
-from sdfgad.frontend.values import ListValue, Value, is_number
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.values import ListValue, Value, ViewValue, is_number
 
 
 def plain_list(value: Value) -> Value:
     """A list of numbers or texts known now as Python's own list."""
     known = isinstance(value, ListValue) and all(is_number(v) or isinstance(v, str) for v in value.items)
     return value.items if known else value
+
+
+def known_now(ctx: Context, callee: Value, value: Value) -> Value:
+    """What an argument is when a call is made now: a plain list, or what an array from outside holds."""
+    data = contents(ctx, value) if is_of_constants(callee) else None
+    return plain_list(value) if data is None else data
+
+
+def contents(ctx: Context, value: Value) -> np.ndarray | None:
+    """What an array holds that the program never changes: of one from outside a part of the translation from here on,
+    so that later calls look whether it still does."""
+    if not isinstance(value, ViewValue) or not value.whole or value.view.array not in ctx.builder.constants:
+        return None
+    source = next((a for a, stored in ctx.outside.values() if stored.view.array == value.view.array), None)
+    if source is not None:
+        ctx.surroundings.watched.append((source, source.copy()))
+    return ctx.builder.constants[value.view.array]
+
+
+def number_of_bins(ctx: Context, x: Value) -> int:
+    """How long `np.bincount(x)` is, of an array whose contents are known."""
+    data = contents(ctx, x)
+    if data is None or data.size and np.min(data) < 0:
+        raise ctx.refuse("np.bincount without minlength: how long its result is depends on the data",
+                         "give minlength=, larger than every index", "SG102")
+    return int(np.max(data, initial=-1)) + 1
 
 
 _OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({

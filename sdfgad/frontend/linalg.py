@@ -15,10 +15,11 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import copyto
 from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text
 from sdfgad.frontend.layout import contracted
+from sdfgad.frontend.masking import CHOSEN
 from sdfgad.frontend.places import rows_times
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
 from sdfgad.frontend.shaping import axis_numbers, permuted, reshaped
-from sdfgad.frontend.values import ArrayValue, Lazy, Masked, SelectedColumns, Shape, Value, ViewValue
+from sdfgad.frontend.values import ArrayValue, Lazy, SelectedColumns, Shape, Value, ViewValue
 from sdfgad.frontend.views import check_writable, remap
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.index import Ix, ix
@@ -30,7 +31,7 @@ _PIVOTS = np.dtype(np.int32)
 
 def matmul(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
     """`a @ b`."""
-    if isinstance(a, (Masked, SelectedColumns)):
+    if isinstance(a, CHOSEN) or isinstance(b, SelectedColumns):
         return rows_times(ctx, a, b)
     if isinstance(out, Lazy) and out.shape:  # made in the call itself
         out = ctx.builder.fresh_copy(out, ctx.label or "out")
@@ -128,7 +129,7 @@ def _batched(ctx: Context, a: ArrayValue, b: ArrayValue) -> Value:
 
 def dot(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
     """`np.dot`."""
-    if isinstance(a, (Masked, SelectedColumns)):
+    if isinstance(a, CHOSEN) or isinstance(b, SelectedColumns):
         return rows_times(ctx, a, b)
     left, right = as_array(ctx, a), as_array(ctx, b)
     if not left.shape or not right.shape:

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.builder import axes
 from sdfgad.frontend.context import Context
@@ -21,6 +23,7 @@ from sdfgad.frontend.values import (
     Masked,
     MaskPlaces,
     PlaceTable,
+    SelectedColumns,
     SliceValue,
     Value,
     ViewValue,
@@ -29,6 +32,28 @@ from sdfgad.frontend.values import (
 from sdfgad.frontend.views import basic, named_int, remap
 from sdfgad.ir.expr import Index
 from sdfgad.ir.index import ix
+
+CHOSEN = (Masked, SelectedColumns)
+"""Data that a mask selects: numbers or rows, or columns, which are kept as the rows of the transpose."""
+
+
+def selected(ctx: Context, base: ArrayValue, parts: Sequence[Value], any_order: bool) -> Masked | SelectedColumns:
+    """`base[parts]`, one of which is a mask. Columns `x[1:, mask]` are the transpose of rows."""
+    columns = base.ndim == 2 and len(parts) == 2 and isinstance(parts[0], (slice, SliceValue))
+    found = masked(ctx, *beside_mask(ctx, base, parts, any_order or columns))
+    return SelectedColumns(found) if columns and not any_order else found
+
+
+def beside_columns(ctx: Context, value: Value) -> Value:
+    """What stands beside columns selected by a mask, for an operation on their rows instead."""
+    if isinstance(value, SelectedColumns):
+        return value.rows
+    if isinstance(value, Masked) and value.mask.ndim == value.values.ndim == 1:
+        return Masked(as_array(ctx, ctx.invoke(ctx, np.expand_dims, [value.values, 1], {})), value.mask, value.key)
+    if isinstance(value, Masked) or isinstance(value, ArrayValue) and value.ndim not in (0, 2):
+        raise ctx.refuse("columns selected by a mask combined with rows, or with an array that is not",
+                         "select both with the same mask, or use np.where", "SG105")
+    return ctx.invoke(ctx, np.transpose, [value], {}) if isinstance(value, ArrayValue) and value.ndim else value
 
 
 def beside_mask(ctx: Context, base: ArrayValue, parts: Sequence[Value],

@@ -36,6 +36,7 @@ from sdfgad.frontend.bodies import implicit as implicit_bodies
 from sdfgad.frontend.bodies import mapping as mapping_bodies
 from sdfgad.frontend.bodies import scipy as scipy_bodies
 from sdfgad.frontend.bodies import special as special_bodies
+from sdfgad.frontend.bodies import statistics as statistics_bodies
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
@@ -55,6 +56,7 @@ from sdfgad.frontend.elementwise import (
     lift,
 )
 from sdfgad.frontend.indexing import accumulate_at, subscript
+from sdfgad.frontend.known import number_of_bins
 from sdfgad.frontend.masking import check_cast
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -315,7 +317,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, "erf"),
     math.erfc: _math(math.erfc, "erfc"), math.gamma: _math(math.gamma, "gamma"),
     math.lgamma: _math(math.lgamma, "gammaln"), special_bodies.of_order: special.of_order,
-    special_bodies.of_numbers: special.of_numbers,
+    statistics_bodies.number_of_bins: number_of_bins, special_bodies.of_numbers: special.of_numbers,
+    special_bodies.of_shapes: special.of_shapes,
     **{getattr(np.emath, n): _of_complex(getattr(np, n)) for n in (
         "sqrt", "log", "log10", "arcsin", "arccos", "arctanh", "power")},
     **{getattr(cmath, n): _complex_math(getattr(np, n)) for n in (

@@ -102,8 +102,16 @@ def place(ctx: Context, count: Ix, given: Value) -> Ix:
     return int_ix(to_int(ctx, ctx.invoke(ctx, choosing.place_in_table, [int_value(count), given], {})))
 
 
-def rows_times(ctx: Context, a: Masked | SelectedColumns, b: Value) -> Value:
-    """Rows selected by a mask times a matrix or a vector; rows that are not selected count as zeros, NaN or not."""
+def rows_times(ctx: Context, a: Value, b: Value) -> Value:
+    """Rows selected by a mask times a matrix or a vector; rows that are not selected count as zeros, NaN or not.
+
+    Or that with columns, as rows of the transpose.
+    """
+    if isinstance(b, SelectedColumns) and isinstance(a, ArrayValue):
+        found = rows_times(ctx, b.rows, ctx.invoke(ctx, np.transpose, [a], {}))
+        return SelectedColumns(found) if found.values.ndim == 2 else found
+    if isinstance(b, SelectedColumns):
+        raise ctx.refuse("a product of rows or columns with columns that a mask selects", "use np.where", "SG105")
     if isinstance(a, SelectedColumns):
         return _columns_times(ctx, a.rows, b)
     if isinstance(b, Masked) and a.values.ndim == a.mask.ndim:

@@ -13,7 +13,8 @@ from sdfgad.frontend.bodies import (
     bands,
     borders,
     choosing,
-    distributions,
+    distances,
+    families,
     images,
     implicit,
     interpolation,
@@ -29,12 +30,10 @@ from sdfgad.frontend.bodies import filter as filters
 from sdfgad.frontend.bodies import matrix as matrices
 from sdfgad.frontend.bodies import operator as operators
 from sdfgad.frontend.bodies import order as orders
-from sdfgad.frontend.bodies import polynomial as polynomials
 from sdfgad.frontend.bodies import scipy as matrices_of_scipy
 from sdfgad.frontend.bodies import shape as shapes
 from sdfgad.frontend.bodies import signal as signals
 from sdfgad.frontend.bodies import sparse as products
-from sdfgad.frontend.bodies import ufunc as ufuncs
 from sdfgad.frontend.elementwise import UFUNCS
 
 POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
@@ -63,9 +62,9 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.convolve: signals.convolve, np.correlate: signals.correlate, np.fft.rfft: signals.rfft,
     np.fft.irfft: signals.irfft, np.fft.fft2: signals.plane_fft, np.fft.ifft2: signals.plane_ifft,
     np.fft.fftn: signals.fftn,
-    np.add.reduce: ufuncs.add_reduce, np.multiply.reduce: ufuncs.multiply_reduce,
-    np.maximum.reduce: ufuncs.maximum_reduce, np.minimum.reduce: ufuncs.minimum_reduce,
-    np.logical_and.reduce: ufuncs.and_reduce, np.logical_or.reduce: ufuncs.or_reduce,
+    np.add.reduce: mapping.add_reduce, np.multiply.reduce: mapping.multiply_reduce,
+    np.maximum.reduce: mapping.maximum_reduce, np.minimum.reduce: mapping.minimum_reduce,
+    np.logical_and.reduce: mapping.and_reduce, np.logical_or.reduce: mapping.or_reduce,
     np.fft.ifftn: signals.ifftn, np.fft.fftfreq: signals.fftfreq, np.fft.rfftfreq: signals.rfftfreq,
     np.fft.fftshift: signals.fftshift, np.fft.ifftshift: signals.ifftshift, np.select: signals.select,
     np.median: orders.median, np.nansum: signals.nansum, np.nanmean: signals.nanmean,
@@ -83,8 +82,8 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.fft.irfftn: signals.irfftn, signals.scaled_fft: signals.scaled_fft, signals.scaled_ifft: signals.scaled_ifft,
     math.prod: special.product, math.dist: special.distance, math.radians: numeric.deg2rad,
     math.degrees: numeric.rad2deg, math.fsum: numeric.fsum,
-    np.polyder: polynomials.polyder, np.polyint: polynomials.polyint, np.polyadd: polynomials.polyadd,
-    np.polysub: polynomials.polysub, np.polymul: polynomials.polymul, np.polyfit: polynomials.polyfit,
+    np.polyder: numeric.polyder, np.polyint: numeric.polyint, np.polyadd: numeric.polyadd,
+    np.polysub: numeric.polysub, np.polymul: numeric.polymul, np.polyfit: numeric.polyfit,
     **{getattr(module, n): getattr(series, n) for module, names in (
         (np.polynomial.polynomial, ("polyval", "polyvander", "polyder", "polyint", "polyadd", "polysub", "polymul",
                                     "polyvalfromroots", "polyfit", "polyval2d")),
@@ -102,10 +101,12 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.nancumprod: numeric.nancumprod, np.nanargmax: numeric.nanargmax, np.nanargmin: numeric.nanargmin,
     np.signbit: numeric.signbit, np.isrealobj: joining.isrealobj, np.iscomplexobj: joining.iscomplexobj,
     np.iterable: joining.iterable,
-    np.ma.getmask: ufuncs.getmask, np.ma.is_masked: ufuncs.is_masked, np.ma.isMaskedArray: ufuncs.is_masked,
+    np.ma.getmask: mapping.getmask, np.ma.is_masked: mapping.is_masked, np.ma.isMaskedArray: mapping.is_masked,
     np.apply_along_axis: mapping.apply_along_axis, np.fromfunction: mapping.fromfunction,
     mapping.each_element: mapping.each_element, mapping.item: mapping.item,
     np.nanmedian: choosing.nanmedian, np.nanquantile: choosing.nanquantile, np.nanpercentile: choosing.nanpercentile,
+    np.isin: choosing.isin, np.lexsort: choosing.lexsort, np.apply_over_axes: choosing.apply_over_axes,
+    np.mask_indices: choosing.mask_indices,
     np.put: choosing.put, np.choose: choosing.choose, np.fromiter: choosing.fromiter, np.poly: choosing.poly,
     np.triu_indices_from: choosing.triu_indices_from, np.tril_indices_from: choosing.tril_indices_from,
     np.diag_indices_from: choosing.diag_indices_from,
@@ -118,7 +119,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
 """NumPy's function -> its body."""
 
 UFUNC_METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType({
-    "outer": ufuncs.outer, "accumulate": ufuncs.accumulate, "reduce": mapping.reduce, "reduceat": mapping.reduceat})
+    "outer": mapping.outer, "accumulate": mapping.accumulate, "reduce": mapping.reduce, "reduceat": mapping.reduceat})
 """Methods that one body serves for all of NumPy's elementwise functions, which get the function first."""
 
 _RECENT: Mapping[str, Callable[..., Any]] = MappingProxyType({
@@ -147,12 +148,17 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         "expit", "logit", "log_expit", "xlogy", "entr", "logsumexp", "softmax", "log_softmax", "log1p", "expm1",
         "cbrt", "exp2", "xlog1py", "rel_entr", "kl_div", "huber", "softplus", "exp10", "exprel", "pseudo_huber",
         "boxcox", "polygamma", "j0", "j1", "jv", "y0", "y1", "yn", "yv", "i0", "i1", "iv", "i0e", "i1e", "ive",
-        "loggamma", "rgamma", "betaln", "beta", "binom", "comb", "ndtr", "log_ndtr", "erfcinv")} | {
+        "loggamma", "rgamma", "betaln", "beta", "binom", "comb", "ndtr", "log_ndtr", "erfcinv", "k0", "k1", "kv",
+        "gammainc", "gammaincc", "betainc", "betaincc", "multigammaln", "boxcox1p", "inv_boxcox", "inv_boxcox1p",
+        "cosm1", "ellipk", "ellipkm1", "ellipe")} | {
+    ("scipy", "kn"): special.kv, **{("scipy", n): getattr(series, n) for n in (
+        "eval_legendre", "eval_chebyt", "eval_chebyu", "eval_hermite", "eval_hermitenorm", "eval_laguerre",
+        "eval_genlaguerre", "eval_gegenbauer")}} | {
     ("scipy.linalg", n): getattr(matrices_of_scipy, n) for n in (
         "solve", "det", "cholesky", "cho_factor", "cho_solve", "eigh", "eigvalsh", "svd", "svdvals", "qr", "norm",
         "expm", "toeplitz", "circulant", "block_diag", "pinv", "lstsq", "polar", "eigh_tridiagonal", "solve_toeplitz",
         "solve_circulant", "khatri_rao", "hankel", "solve_sylvester", "solve_continuous_lyapunov",
-        "solve_discrete_lyapunov", "eig", "eigvals")} | {
+        "solve_discrete_lyapunov", "eig", "eigvals", "cosm", "sinm", "expm_frechet")} | {
     ("scipy.linalg", n): getattr(bands, n) for n in ("solve_banded", "solveh_banded")} | {
     ("scipy.integrate", n): getattr(matrices_of_scipy, n) for n in (
         "trapezoid", "cumulative_trapezoid", "simpson", "romb")} | {
@@ -167,6 +173,11 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         "correlate1d", "convolve1d", "correlate", "convolve", "laplace", "uniform_filter1d", "uniform_filter",
         "gaussian_filter1d", "gaussian_filter", "gaussian_laplace", "gaussian_gradient_magnitude", "sobel", "prewitt",
         "maximum_filter1d", "minimum_filter1d", "maximum_filter", "minimum_filter")} | {
+    ("scipy.spatial", n): getattr(distances, n) for n in (
+        "cdist", "pdist", "squareform", "distance_matrix", "euclidean", "sqeuclidean", "cityblock", "chebyshev",
+        "minkowski", "cosine", "correlation", "canberra", "braycurtis", "seuclidean", "mahalanobis")} | {
+    ("scipy.interpolate", "interpn"): interpolation.interpn,
+    ("scipy.ndimage", "map_coordinates"): interpolation.map_coordinates,
     ("scipy.signal", "convolve"): filters.convolve_all, ("scipy.signal", "correlate"): filters.correlate_all})
 """Functions of packages that need not be installed, by package, or the part of it, and name, and their bodies."""
 
@@ -193,5 +204,5 @@ def of_distribution(method: Any) -> tuple[Callable[..., Any], tuple[Any, ...], d
         owner, given, names = owner.dist, owner.args, owner.kwds
     form = type(owner)
     found = form.__module__.startswith("scipy.stats")
-    body = distributions.METHODS.get((form.__name__, method.__name__)) if found else None
+    body = families.METHODS.get((form.__name__, method.__name__)) if found else None
     return None if body is None else (body, given, names)

@@ -44,6 +44,7 @@ from sdfgad.frontend.values import (
     MaskPlaces,
     PlaceTable,
     Record,
+    SelectedColumns,
     Value,
     ViewValue,
     is_int,
@@ -92,6 +93,9 @@ def _restored(ctx: Context, a: Value, result: ViewValue, over: tuple[int, ...], 
 
 Rule: TypeAlias = Callable[..., Value]
 
+_MOST_TERMS = 128
+"""Items that `sum` adds one after the other, as Python does."""
+
 
 def _operand(ctx: Context, a: Value, outside: Value, where: Value = True) -> ArrayValue:
     """The data to reduce, with a neutral value where a mask is off."""
@@ -111,6 +115,8 @@ def _by_rows(rule: Rule) -> Rule:
 
     @wraps(rule)
     def reduced(ctx: Context, a: Value, axis: Value = None, *others: Value, **options: Value) -> Value:
+        if isinstance(a, SelectedColumns):
+            return _of_columns(ctx, reduced, a, axis, *others, **options)
         if not isinstance(a, Masked) or axis is None:
             return rule(ctx, a, axis, *others, **options)
         beside = axis_numbers(ctx, axis, 1 + a.values.ndim - a.mask.ndim)
@@ -122,6 +128,15 @@ def _by_rows(rule: Rule) -> Rule:
         return Masked(as_array(ctx, rule(ctx, a.values, within, *others, **options)), a.mask, a.key, a.table)
 
     return reduced
+
+
+def _of_columns(ctx: Context, rule: Rule, a: SelectedColumns, axis: Value, *others: Value, **options: Value) -> Value:
+    """A reduction of columns that a mask selects, as one of the rows of the transpose."""
+    over = axis_numbers(ctx, axis, 2)
+    found = rule(ctx, a.rows, None if len(over) == 2 else 1 - over[0], *others, **options)
+    if isinstance(found, Masked):
+        return SelectedColumns(found) if found.values.ndim == 2 else found
+    return ctx.invoke(ctx, np.transpose, [found], {}) if found.ndim == 2 else found
 
 
 @_by_rows
@@ -209,11 +224,16 @@ def count_nonzero(ctx: Context, a: Value, axis: Value = None, keepdims: Value = 
 
 def size_of(ctx: Context, a: Value, axis: Value = None) -> Value:
     """The number of elements, of masked data at run time."""
+    if isinstance(a, SelectedColumns):
+        over = axis_numbers(ctx, axis, 2)
+        return size_of(ctx, a.rows, None if len(over) == 2 else 1 - over[0])
     if isinstance(a, Masked):
-        count = reduce_map(ctx, a.mask, tuple(range(a.mask.ndim)), "+", INT, constant_start(0, INT))
-        total: Value = count
-        for n in a.values.shape[a.mask.ndim:]:
-            total = apply(ctx, np.multiply, total, int_value(n))
+        beside = a.values.shape[a.mask.ndim:]
+        over = axis_numbers(ctx, axis, 1 + len(beside))
+        total: Value = 1 if 0 not in over else reduce_map(
+            ctx, a.mask, tuple(range(a.mask.ndim)), "+", INT, constant_start(0, INT))
+        for k in over:
+            total = apply(ctx, np.multiply, total, int_value(beside[k - 1])) if k else total
         return total
     value = as_array(ctx, a)
     total_ix = ix(1)
@@ -232,12 +252,8 @@ def mean(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdi
         spread = ctx.invoke(ctx, np.broadcast_to, [counted, tuple(int_value(n) for n in values.shape)], {})
         parts = [sum_(ctx, v, axis, dtype, keepdims, where=w) for v, w in ((values, where), (spread, True))]
         return apply(ctx, np.true_divide, *parts)
-    if isinstance(a, Masked):
-        rows = axis is not None and a.values.ndim > a.mask.ndim
-        count = size_of(ctx, Masked(a.mask, a.mask, a.key)) if rows else size_of(ctx, a)
-    else:
-        a = as_array(ctx, a)
-        count = size_of(ctx, a, axis)
+    a = a if isinstance(a, Masked) else as_array(ctx, a)
+    count = size_of(ctx, a, axis)
     kind = (a.values if isinstance(a, Masked) else a).dtype
     if dtype is None and kind.kind in "biu":
         dtype = np.float64
@@ -304,8 +320,13 @@ def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
     if isinstance(iterable, (ArrayValue, Masked)):
         total: Value = sum_(ctx, iterable, 0)
         return total if is_number(start) and start == 0 else apply(ctx, np.add, start, total)
-    total = start
-    for item in items_of(ctx, iterable):
+    total, found = start, items_of(ctx, iterable)
+    if len(found) > _MOST_TERMS:
+        # Halves, so that no expression nests as deep as there are items; the last digits may be others.
+        middle = len(found) // 2
+        parts = [builtin_sum(ctx, part, first) for part, first in ((found[:middle], start), (found[middle:], 0))]
+        return builtin_sum(ctx, parts, 0)
+    for item in found:
         add = operator.add if isinstance(total, Record) or isinstance(item, Record) else np.add
         total = ctx.invoke(ctx, add, [total, item], {}) if not (is_int(total) and is_int(item)) else int_value(
             int_ix(total) + int_ix(item))
@@ -320,6 +341,8 @@ def length(ctx: Context, value: Value) -> Value:
         return int_value(value.shape[0])
     if isinstance(value, (Masked, PlaceTable)) or isinstance(value, MaskPlaces) and value.part is not None:
         return places.length(ctx, value)
+    if isinstance(value, SelectedColumns):
+        return int_value(value.rows.values.shape[-1])
     if isinstance(value, Grown):
         return int_value(value.length)
     if isinstance(value, (ListValue, Entries)) or isinstance(value, Record) and issubclass(value.form, dict):

@@ -12,7 +12,7 @@ from sdfgad.frontend.arithmetic import on_masked
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import UFUNCS
-from sdfgad.frontend.masking import mask_view, over_mask
+from sdfgad.frontend.masking import CHOSEN, mask_view, over_mask
 from sdfgad.frontend.values import Masked, Method, Value
 
 _POINTWISE = frozenset((np.where, np.round, np.around, np.isclose, np.nan_to_num, np.sinc, np.fix))
@@ -35,11 +35,11 @@ _RANKED: Mapping[Callable[..., Any], Callable[..., Any]] = MappingProxyType({
 
 def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """What a function gives for data selected by a mask; None where nothing special is known of it."""
-    if not any(isinstance(a, Masked) for a in (*arguments, *keywords.values())) or not callable(callee):
+    if not any(isinstance(a, CHOSEN) for a in (*arguments, *keywords.values())) or not callable(callee):
         return None
     elementwise = (isinstance(callee, np.ufunc) and callee.nout == 1 and callee.signature is None and
                    callee not in UFUNCS)
-    if (elementwise or callee in _POINTWISE) and not any(isinstance(v, Masked) for v in keywords.values()):
+    if (elementwise or callee in _POINTWISE) and not any(isinstance(v, CHOSEN) for v in keywords.values()):
         return on_masked(ctx, partial(callee, **keywords) if keywords else callee, *arguments)
     if callee in _ALONG:
         return _along(ctx, callee, {**dict(zip(_ALONG[callee], arguments, strict=False)), **keywords})

@@ -13,7 +13,7 @@ from sdfgad.ir.expr import call, const
 
 NAMES: Mapping[str, str] = MappingProxyType({
     "erf": "erf", "erfc": "erfc", "erfcx": "erfcx", "erfinv": "erfinv", "ndtri": "ndtri", "gamma": "gamma",
-    "gammaln": "gammaln", "psi": "digamma"})
+    "gammaln": "gammaln", "psi": "digamma", "exp1": "exp1"})
 """What SciPy calls a function element by element, and what the rule book does."""
 
 
@@ -57,11 +57,26 @@ def _precision(ctx: Context, ufunc: np.ufunc, value: ArrayValue) -> np.dtype:
 
 def of_order(ctx: Context, fn: str, order: Value, x: Value) -> Value:
     """A function of a number and a whole order that is known before the call."""
-    value = as_array(ctx, x)
     if not is_number(order) or isinstance(order, complex) or order != int(order):
         told = order if is_number(order) else "known only at run time"
         raise ctx.refuse(f"{fn} of the order {told}", "orders are whole numbers, known before the call", "SG101")
+    return _with_numbers(ctx, fn, x, order)
+
+
+def of_shapes(ctx: Context, fn: str, x: Value, *shapes: Value) -> Value:
+    """A function of a number and of shapes that are known before the call: along those there is no formula."""
+    for shape in shapes:
+        if not is_number(shape) or isinstance(shape, complex) or fn != "bessel_k" and not shape > 0:
+            told = shape if is_number(shape) else "known only at run time"
+            raise ctx.refuse(f"{fn} of the shape {told}", "shapes are positive numbers, known before the call: "
+                             "derivatives are those by the argument alone", "SG101")
+    return _with_numbers(ctx, fn, x, *shapes)
+
+
+def _with_numbers(ctx: Context, fn: str, x: Value, *numbers: Value) -> Value:
+    value = as_array(ctx, x)
     if value.dtype.kind == "c":
         raise ctx.refuse(f"{fn} of {describe(value)}", "special functions are those of real numbers", "SG104")
     kind = value.dtype if value.dtype.kind == "f" else FLOAT
-    return lift(ctx, (convert(ctx, value, kind),), kind, lambda e: call(fn, e, const(float(order), kind)), costly=True)
+    known = [const(float(n), kind) for n in numbers]
+    return lift(ctx, (convert(ctx, value, kind),), kind, lambda e: call(fn, e, *known), costly=True)

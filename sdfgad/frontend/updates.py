@@ -15,7 +15,7 @@ from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.indexing import expand_items, subscript, write
-from sdfgad.frontend.masking import check_cast, is_mask, is_stored, settled_mask, write_masked
+from sdfgad.frontend.masking import CHOSEN, check_cast, is_mask, is_stored, settled_mask, write_masked
 from sdfgad.frontend.records import is_guarded, item, put_attribute, put_item
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -26,6 +26,7 @@ from sdfgad.frontend.values import (
     Masked,
     Method,
     Record,
+    SelectedColumns,
     Value,
     ViewValue,
     is_number,
@@ -120,15 +121,17 @@ def _in_place(ctx: Context, old: Value, ufunc: np.ufunc, value: Callable[[], Val
 
 def changes_in_place(value: Value) -> bool:
     """Whether `value op= ...` is seen under other names of the value."""
+    value = value.rows if isinstance(value, SelectedColumns) else value
     return is_stored(value) if isinstance(value, Masked) else isinstance(value, ViewValue) and not value.scalar
 
 
 def update(ctx: Context, target: Value, ufunc: np.ufunc, value: Value) -> None:
     """`target op= value` for an array, or for data selected by a mask: in place, in the target's dtype."""
-    if isinstance(target, Masked):
-        selected = arithmetic.on_masked(ctx, ufunc, target, value)
-        _check_update(ctx, selected.values, target.values)
-        write_masked(ctx, as_view(target.values), target, selected)
+    if isinstance(target, CHOSEN):
+        changed, selected = (v.rows if isinstance(v, SelectedColumns) else v for v in (
+            target, arithmetic.on_masked(ctx, ufunc, target, value)))
+        _check_update(ctx, selected.values, changed.values)
+        write_masked(ctx, as_view(changed.values), changed, selected)
         return
     check_writable(ctx, target)
     result = as_array(ctx, arithmetic.binary(ctx, ufunc, target, value))
@@ -151,7 +154,8 @@ def _update_elements(ctx: Context, base: ArrayValue, items: Value, ufunc: np.ufu
         return
     parts = expand_items(ctx, base, items)
     result = arithmetic.binary(ctx, ufunc, old, value)
-    data = result.values if isinstance(result, Masked) else result
+    data = result.rows if isinstance(result, SelectedColumns) else result
+    data = data.values if isinstance(data, Masked) else data
     if not is_number(data) and not isinstance(data, IntValue) and any(isinstance(p, ArrayValue) for p in parts):
         _check_update(ctx, data, base)
     write(ctx, base, items, result, any_order=is_number(value))

@@ -23,16 +23,16 @@ def _library() -> Any:
 
 
 def _function(formula: Callable[..., Any], limits: Mapping[float, float], pole: float = _NAN) -> Callable[..., Any]:
-    """The function on arrays, with a whole order behind x where it has one. limits: values at zero, of the other sign
-    at -0.0, and at infinities; pole: the value where mpmath has none, of the other sign for even orders above zero."""
+    """The function on arrays, with an order or shapes behind x where it has them. limits: values at zero, of the other
+    sign at -0.0, and at infinities; pole: where mpmath has none, of the other sign for even orders above 0."""
 
-    def value(x: float, order: float = 0) -> float:
+    def value(x: float, order: float = 0, *shapes: float) -> float:
         if math.isnan(x):
             return _NAN
         if x in limits:
             return math.copysign(1.0, x) * limits[x] if x == 0 else limits[x]
         try:
-            found = formula(_library(), x, int(order))
+            found = formula(_library(), x, int(order) if order == int(order) else order, *shapes)
             return float(found.real) if not getattr(found, "imag", 0) else _NAN
         except (ValueError, ZeroDivisionError):
             return -pole if order and order % 2 == 0 else pole
@@ -50,6 +50,10 @@ def _end(x: float, low: float, high: float) -> float:
     return -_INF if x == low else _INF if x == high else _NAN
 
 
+def _share(mp: Any, x: float, a: float, ends: tuple[float, float]) -> Any:
+    return mp.gammainc(a, *ends, regularized=True) if x >= 0 else _NAN
+
+
 SPECIAL: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "gamma": _function(lambda mp, x, _: mp.gamma(x), {0: _INF, _INF: _INF, -_INF: _NAN}),
     "gammaln": _function(lambda mp, x, _: mp.log(abs(mp.gamma(x))), {_INF: _INF, -_INF: _INF}, _INF),
@@ -63,8 +67,17 @@ SPECIAL: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "bessel_y": _function(lambda mp, x, n: mp.bessely(n, x) if x > 0 else _end(x, 0, 1), {_INF: 0.0, -_INF: _NAN}),
     "bessel_i": _function(lambda mp, x, n: mp.besseli(abs(n), x) if math.isfinite(x) else x ** (2 - n % 2), {}),
     "bessel_ie": _function(lambda mp, x, n: mp.exp(-abs(x)) * mp.besseli(abs(n), x), {_INF: 0.0, -_INF: 0.0}),
+    "bessel_k": _function(lambda mp, x, n: mp.besselk(n, x) if x > 0 else _end(x, _NAN, 0), {_INF: 0.0, -_INF: _NAN}),
+    "exp1": _function(lambda mp, x, _: mp.e1(x) if x > 0 else _end(x, _NAN, 0), {_INF: 0.0, -_INF: _NAN}),
+    "gammainc": _function(lambda mp, x, a: _share(mp, x, a, (0, x)), {_INF: 1.0, -_INF: _NAN}),
+    "gammaincc": _function(lambda mp, x, a: _share(mp, x, a, (x, mp.inf)), {_INF: 0.0, -_INF: _NAN}),
+    "betainc": _function(lambda mp, x, a, b: mp.betainc(a, b, 0, x, regularized=True) if 0 <= x <= 1 else _NAN,
+                         {_INF: _NAN, -_INF: _NAN}),
 })
-"""Of one number, or of a number and a whole order."""
+"""Of one number, of a number and a whole order, or of a number and shapes."""
 
 OF_ORDERS = frozenset(("polygamma", "bessel_j", "bessel_y", "bessel_i", "bessel_ie"))
 """Those with an order."""
+
+SHAPES: Mapping[str, int] = MappingProxyType({"bessel_k": 1, "gammainc": 1, "gammaincc": 1, "betainc": 2})
+"""Those with real numbers behind x, and how many."""

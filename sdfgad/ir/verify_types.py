@@ -11,7 +11,7 @@ from sdfgad.ir.expr import Call, Expr, Index, Load, Local, walk
 from sdfgad.ir.index import Elem, Ix
 from sdfgad.ir.primal import ACCUMULATE, PRIMALS
 from sdfgad.ir.program import Array, Let, Lib, Loop, Map, Pop, Push, Range, Stmt, View, While
-from sdfgad.ir.special import OF_ORDERS
+from sdfgad.ir.special import OF_ORDERS, SHAPES
 from sdfgad.ir.verify_lib import operand_faults
 
 _COUNTER, BOOL = np.dtype(np.int64), np.dtype(bool)
@@ -169,7 +169,8 @@ def _arity(fn: str) -> int | None:
 
 
 _ARITIES: Mapping[str, int] = MappingProxyType({"complex": 2, "decimal": 2, "scale": 2, "with_partial": 3,
-                                                  "attached": 2, **dict.fromkeys(OF_ORDERS, 2)})
+                                                  "attached": 2, **dict.fromkeys(OF_ORDERS, 2),
+                                                  **{n: 1 + k for n, k in SHAPES.items()}})
 
 
 def listed(names: Collection[str]) -> str:

@@ -318,3 +318,11 @@ def _own_accesses(stmt: Stmt, change: Callable[[str, tuple[Ix, ...]], tuple[Ix, 
         return replace(stmt, outs=tuple(map(seen, stmt.outs)), ins=tuple(map(seen, stmt.ins)))
     stmt = with_children(stmt, [tuple(_own_accesses(s, change) for s in b) for b in children(stmt)])
     return replace(stmt, cond=moved(stmt.cond)) if isinstance(stmt, If) else stmt
+
+
+def in_indices(stmt: Map, name: str) -> bool:
+    """Whether an index of a map, or an end of its ranges, is an element of the array."""
+    atoms = [e for part in stmt.body for e in index_elems(part.expr)]
+    atoms += [e for part in stmt.body if isinstance(part, Store) for i in part.index for e in i.elems]
+    atoms += [e for r in stmt.domain for e in (*r.start.elems, *r.stop.elems)]
+    return any(e.array == name for e in atoms)

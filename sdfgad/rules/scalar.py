@@ -45,6 +45,7 @@ scalar_rule("erfinv", lambda y, x: (math.sqrt(math.pi) / 2) * (y * y).apply("exp
 scalar_rule("ndtri", lambda y, x: math.sqrt(2 * math.pi) * (0.5 * y * y).apply("exp"), [0.3, 0.9], singular=True)
 scalar_rule("gamma", lambda y, x: y * x.apply("digamma"), [0.3, -1.4, 3.1])
 scalar_rule("gammaln", lambda y, x: x.apply("digamma"), [0.3, -1.4, 3.1], singular=True)
+scalar_rule("exp1", lambda y, x: -(-x).apply("exp") / x, [0.3, 3.1], singular=True)
 scalar_rule("digamma", lambda y, x: x.apply("polygamma", 1), [0.3, -1.4, 3.1], singular=True)
 
 # Of a number and a whole order, through which no derivative goes.
@@ -54,6 +55,14 @@ scalar_rule("bessel_y", lambda y, x, n: (_neighbours("bessel_y", x, n, -1), None
 scalar_rule("bessel_i", lambda y, x, n: (_neighbours("bessel_i", x, n, 1), None), [(0.7, 0), (-3.1, 1)])
 scalar_rule("bessel_ie", lambda y, x, n: (_neighbours("bessel_ie", x, n, 1) - x.apply("sign") * y, None),
             [(0.7, 0), (-3.1, 1)])
+
+# Of a number and shapes, of which the same holds.
+scalar_rule("bessel_k", lambda y, x, v: (-_neighbours("bessel_k", x, v, 1), None), [(0.7, 0), (3.1, 1.5)],
+            singular=True)
+scalar_rule("gammainc", lambda y, x, a: (_gamma_density(x, a), None), [(0.7, 0.6), (3.1, 2.5)], singular=True)
+scalar_rule("gammaincc", lambda y, x, a: (-_gamma_density(x, a), None), [(0.7, 0.6), (3.1, 2.5)], singular=True)
+scalar_rule("betainc", lambda y, x, a, b: (_beta_density(x, a, b), None, None), [(0.2, 0.6, 2.0), (0.7, 2.5, 0.5)],
+            singular=True)
 
 scalar_rule("mul", lambda y, a, b: (b, a), [(0.6, -1.7)], [_Z])
 scalar_rule("div", lambda y, a, b: (1 / b, _quotient_slope(y, a, b)), [(0.6, -1.7)], [_Z], singular=True)
@@ -81,6 +90,19 @@ def _scaled_tail_slope(y: Term, x: Term) -> Term:
 def _neighbours(fn: str, x: Term, n: Term, sign: int) -> Operand:
     """Half the function of the order before, and half of that of the next one. DLMF 10.6.1, 10.29.1."""
     return 0.5 * (x.apply(fn, n - 1) + sign * x.apply(fn, n + 1))
+
+
+def _gamma_density(x: Term, a: Term) -> Term:
+    """x^(a - 1) exp(-x) / Gamma(a), whose factors may be too large; at zero the power decides."""
+    inside = ((a - 1) * x.apply("log") - x - a.apply("gammaln")).apply("exp")
+    return where(x.compare("eq", 0), x ** (a - 1) / a.apply("gamma"), inside)
+
+
+def _beta_density(x: Term, a: Term, b: Term) -> Term:
+    """x^(a - 1) (1 - x)^(b - 1) / B(a, b)."""
+    height = (a + b).apply("gammaln") - a.apply("gammaln") - b.apply("gammaln")
+    inside = ((a - 1) * x.apply("log") + (b - 1) * (-x).apply("log1p") + height).apply("exp")
+    return where((x * (1 - x)).compare("eq", 0), x ** (a - 1) * (1 - x) ** (b - 1) * height.apply("exp"), inside)
 
 
 def _quotient_slope(y: Term, a: Term, b: Term) -> Term:

@@ -8,11 +8,12 @@ import pytest
 import sdfgad
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
-from tests.frontend.checking import check
+from tests.frontend.checking import check, check_both_modes
 from tests.frontend.programs import A34, I6, V4, V6, Case, collector
 
 CASES: list[Case] = []
 case = collector(CASES)
+LABELS = np.array([2, 0, 1, 0, 2, 2])
 PARTLY = np.array([[0.5, np.nan, 2.0, np.nan], [1.5, -0.5, 0.25, np.nan], [np.nan, 4.0, 1.0, np.nan]])
 
 
@@ -41,6 +42,22 @@ def running_sums_and_polynomials(A, x):
 def grids_and_indices(A, x):
     return [*np.meshgrid(x, A[0], A[:, 0], sparse=True), *np.meshgrid(x, A[:, 1], sparse=True, indexing="ij"),
             A[np.triu_indices_from(A, 1)], A[np.tril_indices_from(A)], A[:, :3][np.diag_indices_from(A[:, :3])]]
+
+
+@case(A34, V6)
+def of_what_is_known_outside(A, x):
+    names, places = np.unique(LABELS, return_inverse=True)
+    inside = np.intersect1d(LABELS, np.array([0, 2]))
+    mean = np.bincount(LABELS, weights=x) / np.bincount(LABELS)
+    return [names, places, mean, x[inside], x[np.setdiff1d(LABELS, [1])], [np.sum(x[LABELS == n]) for n in names],
+            np.isin(x, x[:2]), np.isin(LABELS, [0, 1], invert=True), np.isin(A, x)]
+
+
+@case(np.arange(24.0).reshape(2, 3, 4), V6)
+def orders_and_axes(A, x):
+    return [np.lexsort((x, LABELS)), np.lexsort((x, -x)), np.apply_over_axes(np.sum, A, [0, -1]),
+            np.apply_over_axes(np.max, A, 1), A[0][:, :3][np.mask_indices(3, np.triu)],
+            A[0][:, :3][np.mask_indices(3, np.tril, -1)]]
 
 
 @case(A34, V6)
@@ -156,3 +173,35 @@ def missing(x):
 def test_refused(fn, what):
     with pytest.raises(UnsupportedError, match=what):
         parse(fn, (A34.copy(),))
+
+
+@pytest.mark.parametrize("ufunc", [np.multiply, np.maximum, np.minimum], ids=lambda u: u.__name__)
+def test_several_contributions_to_one_element(ufunc):
+    k = np.array([2, 0, 1, 0, 2, 2])
+
+    def gathered(x, A):
+        y, Z, left, there = A[0, :3] + 1.0, A.T.copy(), np.ones(3), np.zeros(3, bool)
+        ufunc.at(y, k, np.sin(x))
+        ufunc.at(Z, (slice(None), k % 3), x[:4, None])
+        ufunc.at(left, slice(1, 3), x[:2])
+        ufunc.at(there, k, x > 0)
+        return np.sum(y * y) + np.sum(Z * A.T) + left @ left + there.sum()
+
+    check_both_modes(gathered, (V6, A34))
+
+
+def test_equal_numbers_share_what_an_element_gets():
+    def largest(x):
+        y = np.zeros(2)
+        np.maximum.at(y, np.array([0, 0, 1]), x)
+        return np.sum(y)
+
+    assert np.sum(sdfgad.grad(largest)(np.array([1.0, 1.0, -1.0]))) == 1.0
+
+
+def test_labels_that_change_between_calls():
+    labels = np.array([0, 1, 1, 0])
+    counted = sdfgad.forward(lambda x: np.bincount(labels, weights=x))
+    np.testing.assert_array_equal(counted(V4), np.bincount(labels, weights=V4))
+    labels[2] = 3
+    np.testing.assert_array_equal(counted(V4), np.bincount(labels, weights=V4))

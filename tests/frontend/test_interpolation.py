@@ -100,7 +100,7 @@ def test_what_changes_between_calls():
     lambda x: CubicSpline(KNOTS, VALUES),
     lambda x: make_interp_spline(KNOTS, VALUES, k=2)(x),
     lambda x: interp1d(KNOTS, VALUES, kind="cubic")(x),
-    lambda x: interpolate.PchipInterpolator(KNOTS, VALUES)(x),
+    lambda x: interpolate.PchipInterpolator(KNOTS, VALUES, axis=1)(x),
     lambda x: OUTSIDE["cubic"](x, x[0]),
 ], ids=lambda program: f"line {program.__code__.co_firstlineno}")
 def test_refusals(program):

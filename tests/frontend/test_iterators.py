@@ -50,6 +50,20 @@ def one_by_one(x):
 
 
 @case(ROWS)
+def copies_and_pairs(x):
+    first, second = itertools.tee(x[0])
+    next(second)
+    s = sum(a * b for a, b in zip(first, second, strict=False))
+    return s + sum(a * b for a, b in itertools.combinations_with_replacement(x[3], 2))
+
+
+@case(ROWS)
+def a_long_sum(x):
+    y = np.ravel(x)
+    return sum(y[i % 7] * y[i // 30] for i in [n + 1 for n in range(64)] * 5) + sum([y] * 150, 1.0) @ y
+
+
+@case(ROWS)
 def asked_later(x):
     u, k = x[0] * 2, 2.0
     m, g, h = map(lambda a: a * 2, u), (a * 3 for a in u), (a * k for a in x[1])

@@ -5,7 +5,7 @@ import pytest
 import sdfgad
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
-from tests.frontend.checking import check
+from tests.frontend.checking import check, check_both_modes
 from tests.support.oracle import program_gradient
 
 RNG = np.random.default_rng(7)
@@ -145,9 +145,14 @@ def a_number_for_each_row(A):
     return np.sum(A[A[:, 0] > 0] * A[:, 1][A[:, 0] > 0])
 
 
+def rows_beside_columns(A):
+    return np.sum(A[:, A[0] > 0] + A[A[:, 0] > 0])
+
+
 @pytest.mark.parametrize("fn, argument, what", [
     (two_masks, X, "different masks"), (an_array_beside, X, "with an array that is not"),
-    (a_number_for_each_row, A, "numbers selected by it")], ids=lambda v: getattr(v, "__name__", ""))
+    (a_number_for_each_row, A, "numbers selected by it"), (rows_beside_columns, A[:5], "combined with rows")],
+    ids=lambda v: getattr(v, "__name__", ""))
 def test_refused(fn, argument, what):
     with pytest.raises(UnsupportedError, match=what):
         parse(fn, (argument.copy(),))
@@ -160,6 +165,58 @@ def test_masks_of_several_dimensions_select_along_one():
         return [*whole, q.max(axis=0, keepdims=True), np.sum(q * whole[0]), [w.shape for w in whole]]
 
     check(kept, A, A[::-1].copy())
+
+
+def test_spreads_of_rows_along_either_axis():
+    def spread(A):
+        y = A[A[:, 0] > -0.5]
+        away = (y - y.mean(axis=0)) / y.std(axis=0)
+        return np.sum(y.var(0) + (away ** 3).mean(axis=0) * np.std(y, ddof=1)) + np.sum(np.var(y, axis=1, ddof=1))
+
+    check(lambda A: [np.size(A[A[:, 0] > 0], 0), np.size(A[A[:, 0] > 0], 1), np.size(A[A > 0]), A[A > 0].std()], A)
+    check_both_modes(spread, (A,))
+
+
+def columns(A):
+    m = A[0] > -0.6
+    at, y = np.flatnonzero(m), A[:, m]
+    away = (y - y.mean(axis=1, keepdims=True)) / np.std(y, axis=1)[:, None]
+    B = A.copy()
+    B[:, m] = y * 2 + A[:, :1]
+    B[:, m] *= A[0, m]
+    z, rows = A[:, m], A[A[:, 0] > -2.0]
+    same, turned = z, rows.T
+    z *= 2.0
+    turned += 1.0
+    A = A * 3.0
+    return [len(y), y.shape[0], y.shape[1], y.sum(axis=0).sum(), y.max(axis=1), np.var(y, axis=-1), np.mean(y),
+            away.sum(1), y @ A[0, m], np.dot(y, y.T), A[:, 0] @ y @ A[0, m], (A.T @ y).sum(axis=1),
+            (y * A[0, m]).min(axis=1), np.exp(A[1:, at]).sum(axis=1),
+            np.where(y > 0, y, 0.5).sum(axis=1, keepdims=True), np.any(y > 1, axis=1), np.sum(y.T, axis=0), B,
+            same.sum(axis=1), rows.sum(axis=0)]
+
+
+def test_columns_that_a_mask_selects():
+    def total(A):
+        s = 0.0
+        for found in columns(A)[3:]:
+            s = s + np.sum(found * np.sin(np.reshape(np.arange(float(np.size(found))), np.shape(found)) + 1.0))
+        return s
+
+    check(columns, A, rtol=1e-11)
+    check_both_modes(total, (A,))
+
+
+@pytest.mark.parametrize("keep", [lambda y: y, lambda y: [y.T][0].T], ids=["name", "list"])
+def test_columns_are_those_of_their_moment(keep):
+    def later(A):
+        A = A * 1.0
+        m = A[0] > -0.6
+        y = keep(A[:, m])
+        A[:] = 2.0
+        return y @ A[0, m]
+
+    check(later, X.reshape(3, 4))
 
 
 def test_functions_of_what_a_mask_selects():

@@ -20,7 +20,7 @@ refused = collector(CASES)
 
 @refused(1, "a boolean mask combined with other indices", A)
 def mask_behind_a_slice(a):
-    return a[:, a[0] > 0].sum()
+    return np.stack([a, a], axis=2)[:, a[0] > 0].sum()
 
 
 @refused(2, "a boolean mask combined with other indices", A)

@@ -36,6 +36,10 @@ LINEAR = [
     lambda a, x: linalg.solve_sylvester(a, a[:3, :3], a[:, 3:]) @ x[:3],
     lambda a, x: linalg.solve_continuous_lyapunov(a, a.T) @ x,
     lambda a, x: linalg.solve_discrete_lyapunov(a * 0.1, a) @ x,
+    lambda a, x: linalg.eigh(a, S, eigvals_only=True) * x + linalg.eigh(a, b=S, lower=False)[1][:, 0] ** 2,
+    lambda a, x: linalg.eigvalsh(a + a.T, S) * x,
+    lambda a, x: (linalg.cosm(a * 0.1) - linalg.sinm(a * 0.1)) @ x,
+    lambda a, x: linalg.expm_frechet(a * 0.1, a * a)[1] @ linalg.expm_frechet(a * 0.1, a, compute_expm=False) @ x,
     lambda a, x: linalg.svd(a, compute_uv=False) * x,
     lambda a, x: linalg.svdvals(a) * x,
     lambda a, x: linalg.qr(a)[1] @ x,
@@ -135,10 +139,10 @@ def test_zeros_of_entropies():
 
 
 @pytest.mark.parametrize("program", [
-    lambda x: linalg.eigh(A, b=S)[0] * x,
+    lambda x: linalg.eigh(A, b=S + 0j)[0] * x,
     lambda x: signal.lfilter([1.0], [1.0], x, zi=np.zeros(0)),
     lambda x: linalg.lu_factor(A)[0] * x[0],
-    lambda x: special.gammainc(2.0, x),
+    lambda x: special.gammainc(x, 2.0),
     lambda x: integrate.odeint(lambda y, t: -y, x, [0.0, 1.0]),
 ], ids=lambda program: f"line {program.__code__.co_firstlineno}")
 def test_refusals(program):

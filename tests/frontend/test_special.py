@@ -37,6 +37,25 @@ REAL = {
                               + np.i0(p)),
     "others": lambda x, p: (special.exprel(x) + special.exp10(-x) + special.pseudo_huber(0.7, x)
                             + special.boxcox(x, 0.3) + special.boxcox(x, 0.0) + special.logit(p)),
+    "shares": lambda x, p: (special.gammainc(2.5, x) - special.gammaincc(0.7, x) + special.betainc(2.0, 3.5, p)
+                            + special.betaincc(0.7, 2.3, p) + special.multigammaln(x + 2, 3) + special.exp1(x)),
+    "second kind": lambda x, p: (special.k0(x) + special.k1(x) * special.kn(2, x) + special.kv(1.5, x)
+                                 + special.ellipk(p) + special.ellipe(p - 1) + special.ellipkm1(p)),
+    "orthogonal": lambda x, p: (special.eval_legendre(3, p) + special.eval_chebyt(5, p) + special.eval_chebyu(4, p)
+                                + special.eval_hermite(3, p) * special.eval_hermitenorm(0, x)
+                                + special.eval_laguerre(3, p) + special.eval_genlaguerre(2, 0.5, p)
+                                + special.eval_gegenbauer(4, 0.5, p)),
+    "boxes": lambda x, p: (special.boxcox1p(x, 0.3) + special.inv_boxcox(p, 0.5) + special.inv_boxcox1p(p, 0.0)
+                           + special.cosm1(x)),
+    "cdf by shapes": lambda x, p: (
+        stats.gamma.cdf(x, 2.0, scale=p + 1) + stats.chi2.sf(x, 3) + stats.beta.cdf(p, 2.0, 3.0)
+        + stats.beta.sf(p, 0.5, 0.7) + stats.t.cdf(x - 1.3, 3.0) + stats.t.sf(x, 4) + stats.f.cdf(x, 3, 4)
+        + stats.erlang.cdf(x, 2) + stats.lognorm.cdf(x, 0.5)),
+    "families": lambda x, p: (
+        stats.maxwell.logpdf(x) + stats.halfcauchy.logpdf(x) + stats.fisk.logpdf(x, 2.0) + stats.f.logpdf(x, 3, 4)
+        + stats.invgauss.logpdf(x, 1.5) + stats.erlang.logpdf(x, 2) + stats.gumbel_r.logpdf(x, p)
+        + stats.gumbel_l.logpdf(x / 9, scale=2.0) + stats.vonmises.logpdf(p, x) + stats.geom.logpmf(2, p)
+        + stats.nbinom.logpmf(2, x, p)),
     "pdf": lambda x, p: stats.norm.pdf(x) + stats.norm.logpdf(x, p, 0.6) + FROZEN.pdf(x) + stats.norm.pdf(x, scale=x),
     "cdf": lambda x, p: (stats.norm.cdf(x, 0.3) + stats.norm.logcdf(-x, scale=p + 0.3) + stats.norm.sf(x)
                          + stats.norm.logsf(x) + FROZEN.cdf(p)),
@@ -58,7 +77,10 @@ def test_values(name):
 POINTWISE = {
     "gamma": special.gamma, "gammaln": special.gammaln, "psi": special.psi, "erfc": special.erfc,
     "erfcx": special.erfcx, "ndtr": special.ndtr, "log_ndtr": special.log_ndtr, "loggamma": special.loggamma,
-    "exprel": special.exprel, "i0e": special.i0e, "i1e": special.i1e, "j0": special.j0, "j1": special.j1,
+    "exprel": special.exprel, "exp1": special.exp1, "k0": special.k0,
+    "ellipk": special.ellipk, "ellipe": special.ellipe, "gammainc": lambda x: special.gammainc(2.5, x),
+    "gammaincc": lambda x: special.gammaincc(0.5, x), "betainc": lambda x: special.betainc(0.5, 2.0, x),
+    "i0e": special.i0e, "i1e": special.i1e, "j0": special.j0, "j1": special.j1,
     "expit": special.expit}
 
 
@@ -108,8 +130,10 @@ def test_precision():
     lambda x: special.jv(0.5, x),
     lambda x: special.yv(0.5, x),
     lambda x: special.comb(x, 2, exact=True),
-    lambda x: special.gammainc(2.0, x),
-    lambda x: stats.t.cdf(x, 3.0),
+    lambda x: special.gammainc(x, 2.0),
+    lambda x: special.betainc(2.0, -1.0, x),
+    lambda x: special.eval_legendre(x[0], x),
+    lambda x: stats.t.cdf(x, x),
 ], ids=lambda program: f"line {program.__code__.co_firstlineno}")
 def test_refusals(program):
     with pytest.raises(UnsupportedError) as caught:

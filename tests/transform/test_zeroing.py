@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from sdfgad.ir.expr import Load, call, const
-from sdfgad.ir.index import ix
+from sdfgad.ir.index import elem, ix, mod
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.transform.clearing.zeroing import fold_zeroing
@@ -129,3 +129,15 @@ def test_a_loop_in_a_branch_assigns() -> None:
     positive = call("gt", load("x", 1), ZERO, dtype="?")
     body = check(program(scalar("out", ZERO), clear, If(positive, (fill,), ())))
     assert [s.op for s in stores(body, "y")] == [None, None]
+
+
+def test_a_table_of_zeros_is_looked_at_by_indices() -> None:
+    i8 = np.dtype("i8")
+    arrays = {"x": Array("x", (4,), F8, "argument"), "y": Array("y", (3,), F8, "argument"), "k": Array("k", (3,), i8)}
+    here, there = ix("a"), mod(elem("k", ("a",)), 4)
+    table = Map((Range("a", ix(0), ix(3)),), (Store("k", (here,), const(0, i8)),))
+    read = Map((Range("a", ix(0), ix(3)),), (Store("y", (here,), load("x", there)),))
+    written = Map((Range("a", ix(0), ix(3)),), (Store("x", (there,), load("y", 0), "+"),))
+    for looks in (read, written):
+        before = Program("p", arrays, ("x", "y"), (table, looks), live_out=frozenset("xy"))
+        assert stores(fold_zeroing(before).body, "k")

@@ -161,3 +161,35 @@ def first_best(items, key, larger):
         if value > found if larger else value < found:
             best, found = item, value
     return best
+
+
+def isin(element, test_elements, assume_unique=False, invert=False):
+    values, among = np.asarray(element), np.ravel(np.asarray(test_elements))
+    found = np.any(np.expand_dims(values, -1) == among, axis=-1)
+    return np.logical_not(found) if invert else found
+
+
+def lexsort(keys, axis=-1):
+    if np.ndim(keys[0]) != 1:
+        raise ValueError("an order by keys of several dimensions")
+    order = np.argsort(keys[0], kind="stable")
+    for k in range(1, len(keys)):
+        order = order[np.argsort(keys[k][order], kind="stable")]
+    return order
+
+
+def apply_over_axes(func, a, axes):
+    values = np.asarray(a)
+    for axis in (axes if isinstance(axes, (tuple, list)) else [axes]):
+        at = axis if axis >= 0 else np.ndim(a) + axis
+        found = func(values, at)
+        values = found if np.ndim(found) == np.ndim(values) else np.expand_dims(found, at)
+    return values
+
+
+def mask_indices(n, mask_func, k=0):
+    if mask_func is np.triu:
+        return np.triu_indices(n, k)
+    if mask_func is np.tril:
+        return np.tril_indices(n, k)
+    raise ValueError("places of a mask other than that of np.triu or np.tril")

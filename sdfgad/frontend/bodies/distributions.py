@@ -8,7 +8,6 @@ has gives NaN, as there.
 from __future__ import annotations
 
 import math
-from types import MappingProxyType
 
 import numpy as np
 
@@ -325,9 +324,3 @@ def binom_pmf(k, n, p, loc=0):
 
 def bernoulli_pmf(k, p, loc=0):
     return np.exp(bernoulli_logpmf(k, p, loc))
-
-
-_KINDS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
-METHODS = MappingProxyType({(form + "_gen", kind): body for name, body in list(globals().items())
-                            for form, _, kind in [name.rpartition("_")] if kind in _KINDS})
-"""The bodies, by the class of a distribution in SciPy and the name of the method."""

@@ -106,5 +106,103 @@ def on_lines(knots, values, x, below, above, strict):
     return found if above is None else np.where(across > places[-1], above, found)
 
 
-PARTS = (evaluated, cubic_spline, linear_pieces, on_lines)
+def hermite_pieces(x, y, slopes):
+    gaps = np.reshape(x[1:] - x[:-1], (-1,) + (1,) * (y.ndim - 1))
+    return _pieces(slopes, (y[1:] - y[:-1]) / gaps, gaps, y)
+
+
+def monotone_pieces(x, y):
+    """Cubics that overshoot nowhere: harmonic means of the slopes beside a knot, or none where these have two signs.
+
+    Fritsch and Butland, SIAM J. Sci. Stat. Comput. 5, 1984; at the ends as in Moler, "Numerical computing", 2004.
+    """
+    gaps = np.reshape(x[1:] - x[:-1], (-1,) + (1,) * (y.ndim - 1))
+    slope = (y[1:] - y[:-1]) / gaps
+    if y.shape[0] == 2:
+        return _pieces(np.concatenate((slope, slope)), slope, gaps, y)
+    left, right = 2 * gaps[1:] + gaps[:-1], gaps[1:] + 2 * gaps[:-1]
+    same = slope[1:] * slope[:-1] > 0
+    before, after = np.where(same, slope[:-1], 1.0), np.where(same, slope[1:], 1.0)
+    middle = np.where(same, (left + right) / (left / before + right / after), 0.0)
+    first = _monotone_end(gaps[0], gaps[1], slope[0], slope[1])
+    last = _monotone_end(gaps[-1], gaps[-2], slope[-1], slope[-2])
+    return _pieces(np.concatenate((first[None], middle, last[None])), slope, gaps, y)
+
+
+def _monotone_end(width, following, slope, after):
+    found = ((2 * width + following) * slope - width * after) / (width + following)
+    steep = (slope * after <= 0) & (np.abs(found) > 3 * np.abs(slope))
+    return np.where(found * slope <= 0, 0.0, np.where(steep, 3 * slope, found))
+
+
+def akima_pieces(x, y):
+    """Akima, Journal of the ACM 17, 1970."""
+    gaps = np.reshape(x[1:] - x[:-1], (-1,) + (1,) * (y.ndim - 1))
+    slope = (y[1:] - y[:-1]) / gaps
+    before, after = 2 * slope[0] - slope[1], 2 * slope[-1] - slope[-2]
+    m = np.concatenate(((2 * before - slope[0])[None], before[None], slope, after[None], (2 * after - slope[-1])[None]))
+    change = np.abs(m[1:] - m[:-1])
+    both = change[2:] + change[:-2]
+    some = both > 1e-9 * np.max(both)
+    weighted = (change[2:] * m[1:-2] + change[:-2] * m[2:-1]) / np.where(some, both, 1.0)
+    return _pieces(np.where(some, weighted, 0.5 * (m[3:] + m[:-3])), slope, gaps, y)
+
+
+def on_grid(grids, values, xi, strict, fill):
+    """Lines along each dimension of a grid, at whose places values are given. fill: what stands outside, None where the
+    lines go on; strict: an error there."""
+    n = len(grids)
+    points = np.stack(np.broadcast_arrays(*xi), axis=-1) if isinstance(xi, tuple) else np.asarray(xi)
+    at = (np.reshape(points, (-1, n)) if points.ndim == 1 else points) * 1.0
+    first, share, outside = [], [], at[..., 0] < at[..., 0]
+    for d in range(n):
+        grid, place = np.asarray(grids[d]) * 1.0, at[..., d]
+        k = np.searchsorted(grid[1:-1], place, "right")
+        first.append(k)
+        share.append((place - grid[k]) / (grid[k + 1] - grid[k]))
+        outside = outside | (place < grid[0]) | (place > grid[-1])
+    if strict and np.any(outside):
+        raise _OUT_OF_RANGE("One of the requested xi is out of bounds in dimension 0")
+    found = _of_corners(np.asarray(values) * 1.0, first, share)
+    if fill is None:
+        return found
+    return np.where(np.reshape(outside, outside.shape + (1,) * (found.ndim - outside.ndim)), fill, found)
+
+
+def _of_corners(values, first, share):
+    n, found = len(first), 0.0
+    for corner in range(2 ** n):
+        weight, place = np.ones(()), []
+        for d in range(n):
+            upper = corner // 2 ** d % 2
+            weight = weight * (share[d] if upper else 1.0 - share[d])
+            place.append(first[d] + upper)
+        weight = np.reshape(weight, weight.shape + (1,) * (values.ndim - n))
+        found = found + weight * values[tuple(place)]
+    return found
+
+
+def interpn(points, values, xi, method="linear", bounds_error=True, fill_value=np.nan):
+    if method != "linear":
+        raise ValueError("interpolation on a grid by another method than lines")
+    return on_grid(points, values, xi, bounds_error, fill_value)
+
+
+def map_coordinates(input, coordinates, output=None, order=3, mode="constant", cval=0.0, prefilter=True):
+    if order != 1 or output is not None or mode not in ("constant", "nearest"):
+        raise ValueError("coordinates with splines (order=1 are lines), or mode= other than 'constant' and 'nearest'")
+    values, places = np.asarray(input), np.asarray(coordinates) * 1.0
+    first, share, outside = [], [], places[0] < places[0]
+    for d in range(values.ndim):
+        last = values.shape[d] - 1
+        place = np.clip(places[d], 0.0, 1.0 * last)
+        k = np.clip(np.floor(place).astype(np.int64), 0, max(last - 1, 0))
+        first.append(k)
+        share.append(place - k)
+        outside = outside | (places[d] < 0) | (places[d] > last)
+    found = _of_corners(values * 1.0, first, share)
+    return np.where(outside, cval, found) if mode == "constant" else found
+
+
+PARTS = (evaluated, cubic_spline, linear_pieces, on_lines, hermite_pieces, monotone_pieces, akima_pieces, on_grid)
 """What rules run here in place of a call."""

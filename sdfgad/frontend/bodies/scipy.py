@@ -75,14 +75,25 @@ def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):
 
 def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, check_finite=True):
     if b is not None:
-        raise ValueError("a second matrix")
+        factor, reduced = of_pair(a, b, lower)
+        found = np.linalg.eigh(reduced)
+        return found[0] if eigvals_only else (found[0], solve_triangular(factor, found[1], trans=1, lower=True))
     found = np.linalg.eigh(a, "L" if lower else "U")
     return found[0] if eigvals_only else (found[0], found[1])
 
 
+def of_pair(a, b, lower):
+    """With b = L L^T: L, and L^-1 a L^-T, which has the same eigenvalues."""
+    if a.dtype.kind == "c" or b.dtype.kind == "c":
+        raise ValueError("a second matrix beside complex numbers")
+    factor = np.linalg.cholesky(from_one_half(b, lower, False))
+    half = solve_triangular(factor, from_one_half(a, lower, False), lower=True)
+    return factor, solve_triangular(factor, half.T, lower=True)
+
+
 def eigvalsh(a, b=None, lower=True, overwrite_a=False, overwrite_b=False, check_finite=True):
     if b is not None:
-        raise ValueError("a second matrix")
+        return np.linalg.eigvalsh(of_pair(a, b, lower)[1])
     return np.linalg.eigvalsh(a, "L" if lower else "U")
 
 
@@ -168,6 +179,21 @@ def expm(A):
     for _ in range(halvings):
         found = found @ found
     return found
+
+
+def cosm(A):
+    return np.real(expm(1j * A)) if A.dtype.kind == "f" else 0.5 * (expm(1j * A) + expm(-1j * A))
+
+
+def sinm(A):
+    return np.imag(expm(1j * A)) if A.dtype.kind == "f" else -0.5j * (expm(1j * A) - expm(-1j * A))
+
+
+def expm_frechet(A, E, method=None, compute_expm=True, check_finite=True):
+    # Van Loan, IEEE Transactions on Automatic Control 23, 1978.
+    n = A.shape[0]
+    both = expm(np.block([[A, E], [np.zeros_like(A), A]]))
+    return (both[:n, :n], both[:n, n:]) if compute_expm else both[:n, n:]
 
 
 def pinv(a, *, atol=None, rtol=None, return_rank=False, check_finite=True):

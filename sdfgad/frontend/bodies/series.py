@@ -175,3 +175,51 @@ def of_object(x, c, offset, scale, family):
     """A polynomial of one of the families, behind a linear map of its domain."""
     at = offset + scale * np.asarray(x)
     return polyval(at, c) if family < 0 else _clenshaw(at, c, True, family)
+
+
+# Orthogonal polynomials of a degree that is known, by their recurrences. DLMF 18.9.1.
+
+def _recurrence(n, x, first, step):
+    if not isinstance(n, (int, float)) or n != int(n) or n < 0:
+        raise ValueError("a polynomial of a degree that is not known before the call")
+    before, now = 1.0 + 0.0 * x, first
+    if n == 0:
+        return before
+    for k in range(1, int(n)):
+        a, b, c = step(k)
+        before, now = now, (a * x + b) * now - c * before
+    return now
+
+
+def eval_legendre(n, x):
+    return _recurrence(n, x, 1.0 * x, lambda k: ((2 * k + 1) / (k + 1), 0.0, k / (k + 1)))
+
+
+def eval_chebyt(n, x):
+    return _recurrence(n, x, 1.0 * x, lambda k: (2.0, 0.0, 1.0))
+
+
+def eval_chebyu(n, x):
+    return _recurrence(n, x, 2.0 * x, lambda k: (2.0, 0.0, 1.0))
+
+
+def eval_hermite(n, x):
+    return _recurrence(n, x, 2.0 * x, lambda k: (2.0, 0.0, 2.0 * k))
+
+
+def eval_hermitenorm(n, x):
+    return _recurrence(n, x, 1.0 * x, lambda k: (1.0, 0.0, 1.0 * k))
+
+
+def eval_laguerre(n, x):
+    return eval_genlaguerre(n, 0.0, x)
+
+
+def eval_genlaguerre(n, alpha, x):
+    return _recurrence(n, x, 1.0 + alpha - x,
+                       lambda k: (-1.0 / (k + 1), (2 * k + 1 + alpha) / (k + 1), (k + alpha) / (k + 1)))
+
+
+def eval_gegenbauer(n, alpha, x):
+    return _recurrence(n, x, 2.0 * alpha * x,
+                       lambda k: (2.0 * (k + alpha) / (k + 1), 0.0, (k + 2.0 * alpha - 1) / (k + 1)))

@@ -127,6 +127,57 @@ def boxcox(x, lmbda):
     return np.where(small, near, np.expm1(exponent * size) / exponent)[()]
 
 
+def boxcox1p(x, lmbda):
+    if np.ndim(lmbda) > 0:
+        raise ValueError("more than one exponent")
+    size = np.log1p(x)
+    return size * exprel(lmbda * size)
+
+
+def inv_boxcox(y, lmbda):
+    return np.exp(inverse_size(y, lmbda))
+
+
+def inv_boxcox1p(y, lmbda):
+    return np.expm1(inverse_size(y, lmbda))
+
+
+def inverse_size(y, lmbda):
+    if np.ndim(lmbda) > 0 or not isinstance(lmbda, (int, float)):
+        raise ValueError("an exponent that is not known before the call")
+    return y if lmbda == 0 else np.log1p(lmbda * y) / lmbda
+
+
+def cosm1(x):
+    half = np.sin(0.5 * x)
+    return -2.0 * half * half
+
+
+def ellipk(m):
+    return ellipkm1(1.0 - m)
+
+
+def ellipkm1(p):
+    # The mean of 1 and sqrt(p): of the smallest positive number 14 steps have all digits. DLMF 19.8.5.
+    inside = np.where(p == 0, 1.0, p)
+    a, b = np.ones(()), np.sqrt(inside)
+    for _ in range(14):
+        a, b = 0.5 * (a + b), np.sqrt(a * b)
+    return np.where(p == 0, np.inf, 0.5 * math.pi / a)[()]
+
+
+def ellipe(m):
+    # DLMF 19.8.6; at 1 the first integral is infinite, and this one is 1.
+    end = (m == 1) | (m == -np.inf)
+    inside = np.where(end, 0.0, m)
+    a, b, total = np.ones(()), np.sqrt(1.0 - inside), 0.5 * inside
+    for k in range(8):
+        gap = 0.5 * (a - b)
+        a, b = 0.5 * (a + b), np.sqrt(a * b)
+        total = total + 2.0 ** k * gap * gap
+    return np.where(end, np.where(m == 1, 1.0, np.inf), 0.5 * math.pi / a * (1.0 - total))[()]
+
+
 def of_numbers(name, x):
     """A function of the rule book, which the table has under this name."""
     raise NotImplementedError
@@ -134,6 +185,11 @@ def of_numbers(name, x):
 
 def of_order(name, order, x):
     """A function of the rule book of a whole order, which the table has under this name."""
+    raise NotImplementedError
+
+
+def of_shapes(name, x, *shapes):
+    """A function of the rule book of shapes known before the call, which the table has under this name."""
     raise NotImplementedError
 
 
@@ -192,6 +248,41 @@ def i1e(x):
 
 def ive(v, x):
     return of_order("bessel_ie", v, x)
+
+
+def k0(x):
+    return of_shapes("bessel_k", x, 0)
+
+
+def k1(x):
+    return of_shapes("bessel_k", x, 1)
+
+
+def kv(v, x):
+    return of_shapes("bessel_k", x, v)
+
+
+def gammainc(a, x):
+    return of_shapes("gammainc", x, a)
+
+
+def gammaincc(a, x):
+    return of_shapes("gammaincc", x, a)
+
+
+def betainc(a, b, x):
+    return of_shapes("betainc", x, a, b)
+
+
+def betaincc(a, b, x):
+    return of_shapes("betainc", 1 - x, b, a)
+
+
+def multigammaln(a, d):
+    total = d * (d - 1) * 0.25 * math.log(math.pi)
+    for j in range(d):
+        total = total + of_numbers("gammaln", a - j / 2)
+    return total
 
 
 def loggamma(z):

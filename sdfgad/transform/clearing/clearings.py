@@ -15,7 +15,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, loads
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Range, Stmt, Store, View, axis, over
-from sdfgad.ir.walk import places_of, reads, rebuild, statements, within, writes
+from sdfgad.ir.walk import in_indices, places_of, reads, rebuild, statements, within, writes
 
 Box: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -38,7 +38,8 @@ def sole_accumulation(stmt: Stmt, name: str) -> Store | None:
     stores = [p for p in stmt.body if isinstance(p, Store) and p.array == name]
     if len(stores) != 1 or stores[0].op != "+" or any(n.array == name for p in stmt.body for n in loads(p.expr)):
         return None
-    return stores[0]
+    return None if in_indices(stmt, name) else stores[0]
+
 
 
 def without(stmt: Map, parts: Sequence[Store]) -> list[Stmt]:
@@ -174,7 +175,7 @@ def looks_into(stmt: Stmt, name: str, box: Box | None) -> bool:
 def loads_from(stmt: Map, name: str, box: Box) -> bool:
     """Whether a map may read elements of the box."""
     env = interval_env(stmt.domain)
-    if name in reads(replace(stmt, body=())):
+    if in_indices(stmt, name):
         return True
     read = {n.index for p in stmt.body for n in loads(p.expr) if n.array == name}
     return any(not _outside([i.bounds(env) for i in index], box) for index in read)

@@ -9,7 +9,7 @@ from sdfgad.analysis.formula import inverse
 from sdfgad.ir.expr import Call, Expr, Load, index_elems, loads, moved, rewrite, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Block, Let, Map, Program, Stmt, Store
-from sdfgad.ir.walk import expr_reads, reads, rebuild_blocks, statements, writes
+from sdfgad.ir.walk import expr_reads, in_indices, reads, rebuild_blocks, statements, writes
 from sdfgad.thresholds import thresholds
 
 # How large an expression may get in which a value stands more than once: a chain of such values doubles at every link,
@@ -110,14 +110,6 @@ def _operations(e: Expr) -> int:
 def _too_large(old: Expr, new: Expr, put: Expr) -> bool:
     """Whether an expression in which `put` stands more than once has become too long to write out."""
     return new.size > thresholds().fused_nodes and new.size > old.size + put.size - 1
-
-
-def in_indices(stmt: Map, name: str) -> bool:
-    """Whether an index of a map, or an end of its ranges, is an element of the array."""
-    atoms = [e for part in stmt.body for e in index_elems(part.expr)]
-    atoms += [e for part in stmt.body if isinstance(part, Store) for i in part.index for e in i.elems]
-    atoms += [e for r in stmt.domain for e in (*r.start.elems, *r.stop.elems)]
-    return any(e.array == name for e in atoms)
 
 
 def _each_once(stmt: Map, use: Load) -> bool:

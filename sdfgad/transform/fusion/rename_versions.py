@@ -8,9 +8,8 @@ from sdfgad.analysis.elements.cover import covers, replaced
 from sdfgad.analysis.formula import inverse
 from sdfgad.ir.expr import Expr, Load, rewrite
 from sdfgad.ir.program import Array, Map, Program, Stmt, Store
-from sdfgad.ir.walk import all_reads, all_writes, reads, writes
+from sdfgad.ir.walk import all_reads, all_writes, in_indices, reads, writes
 from sdfgad.names import fresh
-from sdfgad.transform.fusion.fuse import in_indices
 
 
 def rename_versions(program: Program) -> Program:

@@ -15,13 +15,12 @@ from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.indexing import expand_items, subscript, write
-from sdfgad.frontend.masking import check_cast, is_mask, is_stored, settled_mask, write_masked
+from sdfgad.frontend.masking import check_cast, is_stored, write_masked
 from sdfgad.frontend.records import is_guarded, item, put_attribute, put_item
 from sdfgad.frontend.values import (
     ArrayValue,
     Grown,
     IntValue,
-    Lazy,
     ListValue,
     Masked,
     Method,
@@ -67,8 +66,7 @@ def _place(ctx: Context, base: ListValue, items: Value) -> int:
 
 def settled(ctx: Context, items: Value) -> Value:
     """Index expressions evaluated once although they are used twice."""
-    parts = [settled_mask(ctx, i, "index") if isinstance(i, Lazy) and is_mask(i) else kept(ctx, i, "index")
-             for i in (items if isinstance(items, tuple) else (items,))]
+    parts = [kept(ctx, i, "index") for i in (items if isinstance(items, tuple) else (items,))]
     return tuple(parts) if isinstance(items, tuple) else parts[0]
 
 

@@ -82,12 +82,12 @@ def mask_key(ctx: Context, mask: ArrayValue) -> int:
     """Two masks with equal keys are equal: same formula over unchanged arrays, in one straight line of code."""
     if isinstance(mask, Lazy) and mask.stored is not None:
         mask = mask.stored
-    formulas = ctx.builder.formulas
+    formulas, here = ctx.builder.formulas, tuple(ctx.builder.regions)
     if isinstance(mask, ViewValue) and mask.view == ctx.builder.arrays[mask.view.array].whole:
-        known = formulas.holds(mask.view.array)
+        known = formulas.holds(mask.view.array, here)
         if known is not None:
             return known
-    return formulas.of(mask.at(axes(mask.ndim)), mask.shape, tuple(ctx.builder.regions))
+    return formulas.of(mask.at(axes(mask.ndim)), mask.shape, here)
 
 
 def as_masked(ctx: Context, value: Value) -> Value:

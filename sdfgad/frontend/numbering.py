@@ -34,11 +34,10 @@ class ValueNumbers:
         """The container has just been filled with what this number stands for."""
         self.held[array] = self.versions.get(array, 0), here, number
 
-    def holds(self, array: str, here: Place | None = None) -> int | None:
-        """The number of what the container holds, if that has not changed since it was stored (in the region given)."""
+    def holds(self, array: str, here: Place) -> int | None:
+        """The number of what the container holds, if it was stored in this region and has not changed since."""
         version, place, number = self.held.get(array, (None, (), 0))
-        fits = version == self.versions.get(array, 0) and (here is None or place == here)
-        return number if fits else None
+        return number if (version, place) == (self.versions.get(array, 0), here) else None
 
     def _renamed(self, load: Load, here: Place) -> Load | None:
         number = self.holds(load.array, here)

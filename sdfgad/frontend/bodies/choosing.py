@@ -161,3 +161,23 @@ def first_best(items, key, larger):
         if value > found if larger else value < found:
             best, found = item, value
     return best
+
+
+def place_in_list(items, k):
+    place = k + len(items) if k < 0 else k
+    if place < 0 or place >= len(items):
+        raise IndexError("list index out of range")
+    return place
+
+
+def item_of_list(items, k):
+    place = place_in_list(items, k)
+    found = items[0]
+    for j, other in enumerate(items):
+        found = other if place == j else found
+    return found
+
+
+def put_into_list(items, k, value):
+    place = place_in_list(items, k)
+    items[:] = [value if place == j else before for j, before in enumerate(items)]

@@ -23,6 +23,7 @@ from sdfgad.frontend.factors import is_sparse_factors, solve
 from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.known import GETTERS
+from sdfgad.frontend.loop_forms import UNROLL_TRIPS
 from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.masking import as_masked
 from sdfgad.frontend.messages import of_status
@@ -58,7 +59,7 @@ _BY_VALUE = frozenset({"index", "remove", "count"})
 _LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "clear", "sort", "appendleft",
                            "extendleft", "popleft", "rotate"}) | _BY_VALUE
 MOST_COMPARED = 64
-"""Items of a list of which one is chosen by data."""
+"""Items of a list of which data choose one: each is compared with the place."""
 _OF_DEFINITIONS = frozenset({"__name__", "__qualname__", "__module__"})
 """What functions, classes and modules say of themselves."""
 
@@ -278,7 +279,7 @@ def in_order(ctx: Context, items: list[Value], key: Value = None, reverse: Value
         raise ctx.refuse(f"a list operation that fails: {error}", code="SG102") from error
 
 
-def item_chosen(ctx: Context, items: ListValue | tuple, k: Value) -> Value:
+def item_chosen(ctx: Context, items: ListValue | tuple, k: IntValue) -> Value:
     """The item of a list or tuple at a place that data choose: it is compared with all of them."""
     few = _few(ctx, items, k)
     try:
@@ -288,15 +289,18 @@ def item_chosen(ctx: Context, items: ListValue | tuple, k: Value) -> Value:
                          "SG105") from error
 
 
-def put_chosen(ctx: Context, items: ListValue, k: Value, value: Value) -> None:
+def put_chosen(ctx: Context, items: ListValue, k: IntValue, value: Value) -> None:
     """`items[k] = value` at a place that data choose."""
     ctx.invoke(ctx, choosing.put_into_list, [_few(ctx, items, k), k, value], {})
 
 
-def _few(ctx: Context, items: ListValue | tuple, k: Value) -> ListValue | tuple:
+def _few(ctx: Context, items: ListValue | tuple, k: IntValue) -> ListValue | tuple:
+    """The items, unless they are too many, or the place is known where short loops are written out."""
     held = items.items if isinstance(items, ListValue) else items
-    if not 0 < len(held) <= MOST_COMPARED or any(isinstance(v, str) for v in held):
-        raise ctx.refuse(f"an item of {len(held)} in a tuple or list chosen at run time", as_integer(
+    counting = [r.trips for r in ctx.builder.scope.ranges if r.var in k.ix.symbols]
+    short = counting and all(n is None or n <= UNROLL_TRIPS for n in counting)
+    if short or not 0 < len(held) <= MOST_COMPARED or any(isinstance(v, str) for v in held):
+        raise ctx.refuse("an item of a tuple or list chosen at run time", as_integer(
             ctx, k, "use an array, or a loop over a fixed number of items"), "SG105")
     return items
 

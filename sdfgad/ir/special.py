@@ -27,6 +27,7 @@ def _function(formula: Callable[..., Any], limits: Mapping[float, float], pole: 
     at -0.0, and at infinities; pole: the value where mpmath has none, of the other sign for even orders above zero."""
 
     def value(x: float, order: float = 0) -> float:
+        x = float(x)
         if math.isnan(x):
             return _NAN
         if x in limits:

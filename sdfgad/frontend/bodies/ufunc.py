@@ -39,14 +39,14 @@ def multiply_reduce(array, axis=0, dtype=None, keepdims=False, initial=1, where=
     return np.prod(array, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
-def maximum_reduce(array, axis=0, dtype=None, keepdims=False, initial=None):
+def maximum_reduce(array, axis=0, dtype=None, keepdims=False, initial=None, where=True):
     _check_dtype(dtype)
-    return np.max(array, axis=axis, keepdims=keepdims, initial=initial)
+    return np.max(array, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
 
-def minimum_reduce(array, axis=0, dtype=None, keepdims=False, initial=None):
+def minimum_reduce(array, axis=0, dtype=None, keepdims=False, initial=None, where=True):
     _check_dtype(dtype)
-    return np.min(array, axis=axis, keepdims=keepdims, initial=initial)
+    return np.min(array, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
 
 def and_reduce(array, axis=0, dtype=None, keepdims=False):

@@ -64,8 +64,8 @@ def spreads_of_few_and_of_other_dtypes(A, f, z, none):
 def dtypes_of_single_precision(f, A):
     return [np.fft.fft(f, norm="ortho"), np.fft.ifft2(f, norm="ortho"), np.diff(f, prepend=0),
             np.diff(f, append=f[:, 1:2]), np.percentile(f, [10, 40], method="nearest"),
-            np.quantile(f, [0.2, 0.5], axis=1, method="lower"), np.quantile(np.array([0.5, np.inf]), 0.3, method="lower"),
-            np.quantile(A, 0.5, axis=1, method="nearest")]
+            np.quantile(f, [0.2, 0.5], axis=1, method="lower"),
+            np.quantile(np.array([0.5, np.inf]), 0.3, method="lower"), np.quantile(A, 0.5, axis=1, method="nearest")]
 
 
 @case(A34, 0.7)

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import records, sparse
 from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.bodies.mapping import item
 from sdfgad.frontend.classes import of_parent
 from sdfgad.frontend.context import Context
@@ -21,6 +23,7 @@ from sdfgad.frontend.factors import is_sparse_factors, solve
 from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.known import GETTERS
+from sdfgad.frontend.loop_forms import UNROLL_TRIPS
 from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.masking import CHOSEN, as_masked
 from sdfgad.frontend.messages import of_status
@@ -28,6 +31,7 @@ from sdfgad.frontend.mpi_types import DerivedType
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.run_texts import formatted
 from sdfgad.frontend.settled import has, taken
+from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.sparse import is_sparse
 from sdfgad.frontend.surroundings import GONE, LIBRARIES
 from sdfgad.frontend.values import (
@@ -54,6 +58,8 @@ from sdfgad.trees import is_named
 _BY_VALUE = frozenset({"index", "remove", "count"})
 _LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "clear", "sort", "appendleft",
                            "extendleft", "popleft", "rotate"}) | _BY_VALUE
+MOST_COMPARED = 64
+"""Items of a list of which data choose one: each is compared with the place."""
 _OF_DEFINITIONS = frozenset({"__name__", "__qualname__", "__module__"})
 """What functions, classes and modules say of themselves."""
 
@@ -277,6 +283,32 @@ def in_order(ctx: Context, items: list[Value], key: Value = None, reverse: Value
         return [items[k] for k in sorted(range(len(items)), key=lambda k: keys[k], reverse=bool(reverse))]
     except TypeError as error:
         raise ctx.refuse(f"a list operation that fails: {error}", code="SG102") from error
+
+
+def item_chosen(ctx: Context, items: ListValue | tuple, k: IntValue) -> Value:
+    """The item of a list or tuple at a place that data choose: it is compared with all of them."""
+    few = _few(ctx, items, k)
+    try:
+        return ctx.invoke(ctx, choosing.item_of_list, [few, k], {})
+    except UnsupportedError as error:
+        raise ctx.refuse("an item chosen at run time among items of different kinds or shapes", "use an array",
+                         "SG105") from error
+
+
+def put_chosen(ctx: Context, items: ListValue, k: IntValue, value: Value) -> None:
+    """`items[k] = value` at a place that data choose."""
+    ctx.invoke(ctx, choosing.put_into_list, [_few(ctx, items, k), k, value], {})
+
+
+def _few(ctx: Context, items: ListValue | tuple, k: IntValue) -> ListValue | tuple:
+    """The items, unless they are too many, or the place is known where short loops are written out."""
+    held = items.items if isinstance(items, ListValue) else items
+    counting = [r.trips for r in ctx.builder.scope.ranges if r.var in k.ix.symbols]
+    short = counting and all(n is None or n <= UNROLL_TRIPS for n in counting)
+    if short or not 0 < len(held) <= MOST_COMPARED or any(isinstance(v, str) for v in held):
+        raise ctx.refuse("an item of a tuple or list chosen at run time", as_integer(
+            ctx, k, "use an array, or a loop over a fixed number of items"), "SG105")
+    return items
 
 
 def list_method(ctx: Context, method: Method, arguments: list[Value], keywords: Mapping[str, Value]) -> Value:

@@ -15,6 +15,7 @@ from sdfgad.frontend.accesses import MOST_LOOPS, IndexedAccess
 from sdfgad.frontend.bounds import KnownBounds
 from sdfgad.frontend.flatten import MAP_VARIABLES, without_divisions
 from sdfgad.frontend.mail import Mail
+from sdfgad.frontend.numbering import ValueNumbers
 from sdfgad.frontend.sharing import READ_ONLY_HELP, SharedPlaces, refuse_sharing, refuse_stale
 from sdfgad.frontend.strides import turned
 from sdfgad.frontend.values import ArrayValue, Element, Grown, Lazy, Position, Shape, ViewValue
@@ -61,7 +62,7 @@ class Builder:
     any_order: set[str] = field(default_factory=set)  # containers of what NumPy may have in another order than C
     versions: dict[str, int] = field(default_factory=dict)
     made_from: dict[str, frozenset[str]] = field(default_factory=dict)  # of numbers that have been stored
-    mask_keys: dict[str, tuple[int, tuple]] = field(default_factory=dict)  # version and formula of stored masks
+    formulas: ValueNumbers = field(init=False)
     source: SourceLine | None = None
     statements: int = 0
     lazies: int = 0
@@ -70,6 +71,9 @@ class Builder:
     failures: list[Raising] = field(default_factory=list)
     mail: Mail = field(default_factory=Mail)
     grown: list[Grown] = field(default_factory=list)  # lists that loops make longer
+
+    def __post_init__(self) -> None:
+        self.formulas = ValueNumbers(self.versions)
 
     # names and containers
 
@@ -261,7 +265,7 @@ class Builder:
         """Store a value or a copy of a view in a fresh container."""
         domain, position = self.domain(value.shape)
         e = value.at(position)
-        reads = value.reads
+        reads, number = value.reads, self._number(value)
         self.consume(value)
         array = self.declare(value.shape, dtype or value.dtype, label)
         if not value.shape:
@@ -269,7 +273,14 @@ class Builder:
         if turned(self.arrays, self.any_order, value, e, position):
             self.any_order.add(array.name)
         self.store(array.name, position, cast(e, array.dtype), domain)
+        if number is not None and array.dtype == value.dtype:
+            self.formulas.hold(array.name, number, tuple(self.regions))
         return self.view(array, value.shape, value.weak, scalar=not value.shape)
+
+    def _number(self, value: ArrayValue) -> int | None:
+        """The number of a scalar or mask, of which somebody may ask whether another is the same."""
+        watched = not value.shape or value.dtype.kind == "b"
+        return self.formulas.of(value.at(axes(value.ndim)), value.shape, tuple(self.regions)) if watched else None
 
     def assign(self, target: ViewValue, value: ArrayValue) -> None:
         """`target[...] = value`, the value in the target's shape already; as if it were read before the first write."""

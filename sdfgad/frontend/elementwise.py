@@ -33,6 +33,7 @@ from sdfgad.frontend.values import (
     is_int,
     is_number,
 )
+from sdfgad.ir.algebra import direction
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const
 from sdfgad.ir.index import Elem, Ix, floordiv, ix, mod
 
@@ -281,8 +282,7 @@ def apply(ctx: Context, ufunc: np.ufunc, *values: Value) -> Value:
         return lift(ctx, operands, out, lambda e: cast(e, out), weak)
     if fn in ("and", "or", "not"):
         return lift(ctx, operands, BOOL, lambda *es: call(fn, *(truth(e) for e in es), dtype=BOOL))
-    if inputs[0] == BOOL:
-        fn = _on_bools(ctx, fn, ufunc)
+    fn = _on_bools(ctx, fn, ufunc) if inputs[0] == BOOL else fn
     if fn in ("isnan", "isinf", "isfinite") and operands[0].dtype.kind in "iub":
         return lift(ctx, operands, BOOL, lambda e: const(fn == "isfinite", BOOL))
 
@@ -304,14 +304,15 @@ def _operand(ctx: Context, e: Expr, dtype: np.dtype) -> Expr:
     if isinstance(e, Const) and dtype.kind in "iu" and isinstance(e.value, int):
         limits = np.iinfo(dtype)
         if not limits.min <= e.value <= limits.max:
-            raise ctx.refuse(f"the number {e.value} in {dtype} arithmetic", "it does not fit this integer type",
-                             "SG104")
+            raise ctx.refuse(f"the number {e.value} in {dtype} arithmetic", "it does not fit this type", "SG104")
     return cast(e, dtype)
 
 
 def _combine(fn: str, args: list[Expr], dtype: np.dtype) -> Expr:
     if fn == "abs" and args[0].dtype.kind in "bu":
         return args[0]
+    if fn == "sign" and dtype.kind == "c":
+        return direction(args[0])
     if fn == "pow" and isinstance(args[1], Const) and dtype.kind != "i":
         args = [args[0], _whole_exponent(args[1])]
     return call(fn, *args, dtype=dtype)
@@ -367,8 +368,7 @@ def integers(ctx: Context, ufunc: np.ufunc, a: Value, b: Value) -> Value | None:
     """Arithmetic that stays an index: None where indices cannot express it."""
     if not (is_int(a) and is_int(b)) or not (isinstance(a, IntValue) or isinstance(b, IntValue)):
         return None
-    rule = _INDEX_RULES.get(ufunc)
-    left, right = int_ix(a), int_ix(b)
+    rule, left, right = _INDEX_RULES.get(ufunc), int_ix(a), int_ix(b)
     if ufunc is np.power and right.const is not None and 0 <= right.const <= 4:
         result = math.prod([left] * right.const, start=ix(1))
     elif rule is None:

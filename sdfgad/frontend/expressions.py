@@ -25,7 +25,6 @@ from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.raising import bound, definite
 from sdfgad.frontend.run_texts import joined
 from sdfgad.frontend.settled import changing, settled, unsettled
-from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
     Entries,
@@ -302,8 +301,7 @@ def _sequence_item(ctx: Context, base: Value, sequence: Any, items: Value) -> Va
         return ListValue(part, len(ctx.builder.regions)) if isinstance(base, ListValue) else part
     k = to_int(ctx, items)
     if isinstance(k, IntValue):
-        raise ctx.refuse("an item of a tuple or list chosen at run time", as_integer(
-            ctx, k, "use an array, or a loop over a fixed number of items"), "SG105")
+        return attributes.item_chosen(ctx, base if isinstance(base, ListValue) else tuple(sequence), k)
     if not -len(sequence) <= k < len(sequence):
         raise ctx.refuse(f"item {k} of {len(sequence)}", code="SG105")
     if isinstance(sequence[int(k)], Maybe):

@@ -252,7 +252,8 @@ def check_list(ctx: Context, changed: ListValue, help: str = GROWS) -> None:
         return
     if any(changed.depth == fields.depth for fields in ctx.changing):
         raise ListChanged(changed, ctx.here)
-    raise ctx.refuse("a list changed inside a loop or branch", help, "SG102")
+    where = "inside a loop or branch" if changed.depth >= 0 else "that may be one of several, or has several names"
+    raise ctx.refuse(f"a list changed {where}", help, "SG102")
 
 
 def check_found(ctx: Context, fields: Fields) -> None:

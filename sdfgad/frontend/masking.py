@@ -94,16 +94,6 @@ def masked(ctx: Context, base: ArrayValue, mask: ArrayValue) -> Masked:
     return Masked(base, _lasting(ctx, mask), key)
 
 
-def settled_mask(ctx: Context, mask: ArrayValue, name: str) -> ArrayValue:
-    """A mask stored now, which still equals what is computed by the same formula."""
-    key = mask_key(ctx, mask)
-    stored = ctx.builder.materialise(mask, name)
-    array = stored.view.array
-    if stored.view == ctx.builder.arrays[array].whole:
-        ctx.builder.mask_keys[array] = ctx.builder.versions.get(array, 0), key
-    return stored
-
-
 def _lasting(ctx: Context, mask: ArrayValue) -> ViewValue:
     """The mask as it is now: copied where the program changes its array later, so that the two differ."""
     stored = ctx.builder.materialise(mask, "mask")
@@ -113,16 +103,16 @@ def _lasting(ctx: Context, mask: ArrayValue) -> ViewValue:
     return stored
 
 
-def mask_key(ctx: Context, mask: ArrayValue) -> tuple:
+def mask_key(ctx: Context, mask: ArrayValue) -> int:
     """Two masks with equal keys are equal: same formula over unchanged arrays, in one straight line of code."""
     if isinstance(mask, Lazy) and mask.stored is not None:
         mask = mask.stored
+    formulas, here = ctx.builder.formulas, tuple(ctx.builder.regions)
     if isinstance(mask, ViewValue) and mask.view == ctx.builder.arrays[mask.view.array].whole:
-        version, key = ctx.builder.mask_keys.get(mask.view.array, (None, ()))
-        if version == ctx.builder.versions.get(mask.view.array, 0):
-            return key
-    versions = tuple(sorted((a, ctx.builder.versions.get(a, 0)) for a in mask.reads))
-    return (mask.at(axes(mask.ndim)), mask.shape, versions, tuple(ctx.builder.regions))
+        known = formulas.holds(mask.view.array, here)
+        if known is not None:
+            return known
+    return formulas.of(mask.at(axes(mask.ndim)), mask.shape, here)
 
 
 def as_masked(ctx: Context, value: Value) -> Value:

@@ -177,9 +177,13 @@ def extremum(op: str, ufunc: np.ufunc) -> Callable[..., Value]:
             raise ctx.refuse("the extremum of complex numbers", "compare their absolute values", "SG104")
         if any(value.shape[k].const == 0 for k in axes) and initial is None:
             raise ctx.refuse("the extremum of no elements", code="SG103")
-        if initial is not None:
+        known = initial is None or is_number(initial)
+        if initial is not None and known:
             start = constant_start(initial, value.dtype)
-        return _restored(ctx, a, reduce_map(ctx, value, axes, op, value.dtype, start), axes, keepdims)
+        elif not known and any(value.shape[k].const == 0 for k in axes):
+            raise ctx.refuse("the extremum of no elements", "take the initial value itself", "SG103")
+        found = _restored(ctx, a, reduce_map(ctx, value, axes, op, value.dtype, start), axes, keepdims)
+        return found if known else apply(ctx, ufunc, found, initial)
 
     return rule
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from sdfgad.frontend import arithmetic
 from sdfgad.frontend.arithmetic import kept
-from sdfgad.frontend.attributes import attribute
+from sdfgad.frontend.attributes import attribute, item_chosen, put_chosen
 from sdfgad.frontend.classes import by_rule, has_rule
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, expand
@@ -15,13 +15,12 @@ from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.indexing import expand_items, subscript, write
-from sdfgad.frontend.masking import CHOSEN, check_cast, is_mask, is_stored, settled_mask, write_masked
+from sdfgad.frontend.masking import CHOSEN, check_cast, is_stored, write_masked
 from sdfgad.frontend.records import is_guarded, item, put_attribute, put_item
 from sdfgad.frontend.values import (
     ArrayValue,
     Grown,
     IntValue,
-    Lazy,
     ListValue,
     Masked,
     Method,
@@ -51,25 +50,25 @@ def store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
         base.items[items] = arithmetic.items_of(ctx, kept(ctx, value))
         return
     if isinstance(base, ListValue):
-        base.items[_place(ctx, base, items)] = kept(ctx, value)
+        _put(ctx, base, items, kept(ctx, value))
         return
     write(ctx, base, items, value)
 
 
-def _place(ctx: Context, base: ListValue, items: Value) -> int:
-    if isinstance(items, (slice, IntValue, ArrayValue)):
-        raise ctx.refuse("a list changed at a position only known at run time", "use an array", "SG102")
-    check_list(ctx, base, "use an array")
+def _put(ctx: Context, base: ListValue, items: Value, value: Value) -> None:
     k = to_int(ctx, items)
-    if isinstance(k, IntValue) or not -len(base.items) <= k < len(base.items):
+    if isinstance(k, IntValue):
+        put_chosen(ctx, base, k, value)
+        return
+    check_list(ctx, base, "use an array")
+    if not -len(base.items) <= k < len(base.items):
         raise ctx.refuse(f"item {describe(k)} of a list of {len(base.items)}", code="SG105")
-    return int(k)
+    base.items[int(k)] = value
 
 
 def settled(ctx: Context, items: Value) -> Value:
     """Index expressions evaluated once although they are used twice."""
-    parts = [settled_mask(ctx, i, "index") if isinstance(i, Lazy) and is_mask(i) else kept(ctx, i, "index")
-             for i in (items if isinstance(items, tuple) else (items,))]
+    parts = [kept(ctx, i, "index") for i in (items if isinstance(items, tuple) else (items,))]
     return tuple(parts) if isinstance(items, tuple) else parts[0]
 
 
@@ -84,17 +83,20 @@ def update_items(ctx: Context, base: Value, items: Value, ufunc: np.ufunc, value
         old = item(ctx, base, items)
     elif isinstance(base, (ListValue, Grown)):
         base = as_list(ctx, base) if isinstance(base, Grown) else base
-        old = base.items[_known_place(ctx, base, items)]
+        old = _list_item(ctx, base, items)
     else:
         raise ctx.refuse(f"an update of {describe(base)}", code="SG105")
     if not _in_place(ctx, old, ufunc, value):
         store_item(ctx, base, items, arithmetic.binary(ctx, ufunc, old, value()))
 
 
-def _known_place(ctx: Context, base: ListValue, items: Value) -> int:
-    if isinstance(items, (slice, IntValue, ArrayValue)):
-        raise ctx.refuse("a list item chosen at run time", "use an array", "SG102")
-    return _place(ctx, ListValue(base.items, len(ctx.builder.regions)), items)
+def _list_item(ctx: Context, base: ListValue, items: Value) -> Value:
+    k = None if isinstance(items, slice) else to_int(ctx, items)
+    if isinstance(k, IntValue):
+        return item_chosen(ctx, base, k)
+    if k is None or not -len(base.items) <= k < len(base.items):
+        raise ctx.refuse(f"item {describe(items)} of a list of {len(base.items)}", code="SG105")
+    return base.items[int(k)]
 
 
 def update_attribute(ctx: Context, owner: Value, name: str, ufunc: np.ufunc, value: Callable[[], Value]) -> None:

@@ -129,7 +129,7 @@ class Masked:
 
     values: ArrayValue  # in the shape of the mask, or with trailing dimensions
     mask: ViewValue
-    key: tuple = ()
+    key: int  # the number of the formula of the mask
     table: PlaceTable | None = None  # the places of the mask, where somebody may ask for single ones
 
 

@@ -141,6 +141,13 @@ def select(c: Expr, a: Expr, b: Expr) -> Expr:
     return a if a == b else Call("select", (c, a, b), a.dtype)
 
 
+def direction(a: Expr) -> Expr:
+    """a / |a| of a complex number, 0 for 0, where the derivative is 0 too: the number of NumPy's `sign`."""
+    at_zero = Call("eq", (a, zero(a.dtype)), np.dtype(bool))
+    away = select(at_zero, number(1, a.dtype), a)
+    return select(at_zero, zero(a.dtype), div(away, Call("cast", (Call("abs", (away,), component(a.dtype)),), a.dtype)))
+
+
 def cast(a: Expr, dtype: np.dtype) -> Expr:
     """`a` in another dtype."""
     if a.dtype == dtype:

@@ -27,6 +27,7 @@ def _function(formula: Callable[..., Any], limits: Mapping[float, float], pole: 
     sign at -0.0, and at infinities; pole: where mpmath has none, of the other sign for even orders above 0."""
 
     def value(x: float, order: float = 0, *shapes: float) -> float:
+        x = float(x)
         if math.isnan(x):
             return _NAN
         if x in limits:

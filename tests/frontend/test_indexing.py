@@ -41,6 +41,7 @@ def masks_written_twice(x, A):
         x = x * 1.25
         y[x > 0.1 * k] += x[x > 0.1 * k] - x[x > 0.1 * k].sum()
         A[A[:, 0] > 0, k] *= A[A[:, 0] > 0, k + 1]
+    y[y > A[0, 0] / 3] = y[y > A[0, 0] / 3] - A[1, 1] * 2
     return x, y
 
 

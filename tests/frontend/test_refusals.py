@@ -200,7 +200,7 @@ def test_the_help_says_what_to_do_instead(program: Callable[..., Any], advice: s
 @pytest.mark.parametrize("program", [
     lambda x, n: np.sum(np.linspace(0, x[0], int(n))), lambda x, n: np.zeros(int(n * 2)) + x[0],
     lambda x, n: sum(x[k] for k in range(n)), lambda x, n: x[n],
-    lambda x, n: np.sum(x[:n]), lambda x, n: [x, x * 2][int(n)],
+    lambda x, n: np.sum(x[:n]), lambda x, n: ([x] * 65)[int(n)],
     lambda x, n: np.reshape(x, (int(n), -1)), lambda x, n: x[::int(n)],
     lambda x, n: np.sum(x, axis=int(n)), lambda x, n: np.roll(x, n),
     lambda x, n: x[0] * np.arange(0, n), lambda x, n: [x[0]] * int(n),

@@ -50,6 +50,31 @@ def what_is_not_finite(x, f, z):
             np.nan_to_num(np.arange(3)), y]
 
 
+@case(A34, A34.astype(np.float32), A34[:2] + 1j * A34[1:], np.zeros((0, 3), np.float32))
+def spreads_of_few_and_of_other_dtypes(A, f, z, none):
+    few, marked = A[:2, :1], A > 0
+    return [np.var(few, axis=0, ddof=3), np.std(few, axis=0, correction=2), np.nanvar(few, axis=0, ddof=2),
+            np.var(none), np.nanvar(z, axis=1), np.nanstd(z.astype(np.complex64)), np.cov(few),
+            np.var(f, dtype="c8", axis=0), np.var(A, axis=1, where=marked, ddof=1), np.std(A, where=marked[:1]),
+            np.var(z, axis=0, where=marked[:2]), np.median(none, axis=0), np.nanmedian(none, axis=0),
+            np.cumulative_sum(none, axis=0, include_initial=True)]
+
+
+@case(A34.astype(np.float32), A34)
+def dtypes_of_single_precision(f, A):
+    return [np.fft.fft(f, norm="ortho"), np.fft.ifft2(f, norm="ortho"), np.diff(f, prepend=0),
+            np.diff(f, append=f[:, 1:2]), np.percentile(f, [10, 40], method="nearest"),
+            np.quantile(f, [0.2, 0.5], axis=1, method="lower"),
+            np.quantile(np.array([0.5, np.inf]), 0.3, method="lower"), np.quantile(A, 0.5, axis=1, method="nearest")]
+
+
+@case(A34, 0.7)
+def several_axes_and_a_start_that_is_computed(A, t):
+    return [np.logaddexp.reduce(A, axis=None), np.logaddexp.reduce(A, axis=(1, 0), keepdims=True),
+            np.logaddexp.reduce(A, axis=()), np.fmax.reduce(A, axis=(0, 1)), np.max(A, axis=0, initial=t * A[1, 1]),
+            np.minimum.reduce(A, axis=1, where=A > 0, initial=t), np.apply_along_axis(np.sum, 0, A[:0])]
+
+
 @case(V6, A34)
 def densities_and_given_bins(x, A):
     edges = np.array([-0.5, 0.3, 0.5, 0.9])
@@ -119,7 +144,15 @@ def samples(x, w):
     return np.sum(share ** 2) + np.sum(count ** 3) + np.sum(np.histogram(w, [0.0, 0.5, 2.0], weights=w)[0] ** 2)
 
 
+def directions(x):
+    z = x[:3] + 1j * x[3:]
+    turned = np.sign(z) * np.array([1.0, 2.0 - 1.0j, 0.5j])
+    high = np.max(x, initial=x[0] * x[1] + 2.0)
+    return np.sum(turned.real) + np.nanvar(z, ddof=1) + high ** 2 + np.sign(0 * z[0]).real
+
+
 def test_gradients_agree_with_differences():
+    sdfgad.check_grads(directions, V6 + 0.1)
     sdfgad.check_grads(off_diagonal, V6 + 0.01, np.cos(np.arange(64.0)).reshape(8, 8))
     sdfgad.check_grads(samples, V6, np.abs(V6))
 

@@ -19,7 +19,8 @@ from tests.support.rules import check_rule
 
 RULES = list(registry.scalar_rules())
 STRUCTURAL = {"add", "sub", "complex", "abs", "scale", "with_partial", "attached", "displaced"}
-OF_COMPLEX = {"exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "mul", "div", "pow"}
+OF_COMPLEX = {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
+              "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "mul", "div", "pow"}
 TWO = {"add", "sub", "complex"}
 
 MUTANTS = {

@@ -162,6 +162,14 @@ def test_a_statement_that_overwrites_what_the_matrix_is_made_of_reads_the_matrix
     assert "G" in reads(after.body[-1])
 
 
+@pytest.mark.parametrize("accumulate", [{}, {"accumulate": True}], ids=["anew", "added"])
+def test_a_product_that_overwrites_what_its_operand_is_made_of_reads_the_operand(accumulate):
+    """Spelled out, `C = matmul(A, G)` clears C before it has been read."""
+    made = program()
+    fill = each((I, J), put("G", ("i", "j"), at("C", 0, 1) * 3.0))
+    check(made.but(body=(fill, product("C", "A", "G", made, **accumulate))))
+
+
 FLAG = "f"
 NEGATE = each((I, J), put("G", ("i", "j"), at("G", "i", "j") * -1.0))
 

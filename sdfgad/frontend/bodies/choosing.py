@@ -40,6 +40,8 @@ def nanmedian(a, axis=None, keepdims=False):
     if axis is not None and not isinstance(axis, int):
         raise ValueError("a median along several axes")
     ordered, count = ranked(values, axis)
+    if ordered.shape[0] == 0:
+        return np.mean(values, axis=axis, keepdims=keepdims)
     low = picked(ordered, np.maximum((count - 1) // 2, 0))
     high = picked(ordered, np.minimum(count // 2, ordered.shape[0] - 1))
     return shaped(np.asarray(np.where(count > 0, (low + high) / 2, np.nan)), values, axis, keepdims)
@@ -126,8 +128,8 @@ def accumulated(function, first, values, axis, include_initial):
     sums = function(values, axis=along)
     if not include_initial:
         return sums
-    edge = np.full_like(np.take(sums, [0], axis=along), first)
-    return np.concatenate((edge, sums), axis=along)
+    shape = tuple([1 if k == along % sums.ndim else sums.shape[k] for k in range(sums.ndim)])
+    return np.concatenate((np.full(shape, first, sums.dtype), sums), axis=along)
 
 
 def table_of_places(mask):
@@ -193,3 +195,21 @@ def mask_indices(n, mask_func, k=0):
     if mask_func is np.tril:
         return np.tril_indices(n, k)
     raise ValueError("places of a mask other than that of np.triu or np.tril")
+def place_in_list(items, k):
+    place = k + len(items) if k < 0 else k
+    if place < 0 or place >= len(items):
+        raise IndexError("list index out of range")
+    return place
+
+
+def item_of_list(items, k):
+    place = place_in_list(items, k)
+    found = items[0]
+    for j, other in enumerate(items):
+        found = other if place == j else found
+    return found
+
+
+def put_into_list(items, k, value):
+    place = place_in_list(items, k)
+    items[:] = [value if place == j else before for j, before in enumerate(items)]

@@ -4,14 +4,18 @@ first; in plain NumPy for the interpreter."""
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
+import math
+
 import numpy as np
+
+from sdfgad.frontend.bodies.order import along
 
 
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     values = np.asarray(arr)
     where = axis % values.ndim
     rows = np.moveaxis(values, where, -1)
-    flat = np.reshape(rows, (-1, rows.shape[-1]))
+    flat = np.reshape(rows, (math.prod(rows.shape[:-1]), rows.shape[-1]))
     first = np.asarray(func1d(flat[0], *args, **kwargs))
     out = np.empty((flat.shape[0],) + first.shape, first.dtype)
     out[0] = first
@@ -31,11 +35,15 @@ def reduce(ufunc, array, axis=0, keepdims=False):
     values = np.asarray(array)
     if ufunc.nin != 2 or values.dtype.kind not in "fc":
         raise ValueError("a reduction that needs numbers and a function of two")
-    rows = np.moveaxis(values, axis, 0)
-    found = rows[0]
+    if not isinstance(axis, int) and values.ndim != 1 and ufunc.identity is None and ufunc not in (np.fmax, np.fmin):
+        raise ValueError("several axes, of which the order matters")
+    rows = along(values, axis)
+    found = rows[0] if rows.shape[0] > 0 else np.full(rows.shape[1:], ufunc.identity, rows.dtype)
     for k in range(1, rows.shape[0]):
         found = ufunc(found, rows[k])
-    return np.expand_dims(found, axis) if keepdims else found
+    if keepdims:
+        return np.reshape(found, (1,) * values.ndim) if axis is None else np.expand_dims(found, axis)
+    return found
 
 
 def reduceat(ufunc, array, indices, axis=0):
@@ -138,14 +146,14 @@ def multiply_reduce(array, axis=0, dtype=None, keepdims=False, initial=1, where=
     return np.prod(array, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
-def maximum_reduce(array, axis=0, dtype=None, keepdims=False, initial=None):
+def maximum_reduce(array, axis=0, dtype=None, keepdims=False, initial=None, where=True):
     _check_dtype(dtype)
-    return np.max(array, axis=axis, keepdims=keepdims, initial=initial)
+    return np.max(array, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
 
-def minimum_reduce(array, axis=0, dtype=None, keepdims=False, initial=None):
+def minimum_reduce(array, axis=0, dtype=None, keepdims=False, initial=None, where=True):
     _check_dtype(dtype)
-    return np.min(array, axis=axis, keepdims=keepdims, initial=initial)
+    return np.min(array, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
 
 def and_reduce(array, axis=0, dtype=None, keepdims=False):

@@ -73,18 +73,31 @@ def signbit(x):
     return np.copysign(1.0, x) < 0
 
 
-def var(a, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correction=None):
+def var(a, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correction=None, where=True):
+    if where is not True:
+        return _var_where(a, axis, dtype, ddof if correction is None else correction, keepdims, mean, where)
     centre = np.mean(a, axis=axis, dtype=dtype, keepdims=True) if mean is None else mean
     away = a - centre
     count = np.size(a, axis)
-    total = np.sum(np.real(away * np.conj(away)), axis=axis, keepdims=keepdims)
+    total = np.sum(np.real(away * np.conj(away)), axis=axis, dtype=dtype, keepdims=keepdims)
     if correction is not None and ddof != 0:
         raise ValueError("ddof and correction are one")
-    return total / (count - (ddof if correction is None else correction))
+    left = count - (ddof if correction is None else correction)
+    return total / (left if left > 0 else 0)
 
 
-def std(a, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correction=None):
-    return np.sqrt(np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
+def _var_where(a, axis, dtype, ddof, keepdims, mean, where):
+    counted = np.broadcast_to(where, np.shape(a))
+    centre = np.mean(a, axis=axis, dtype=dtype, keepdims=True, where=counted) if mean is None else mean
+    away = np.where(counted, a - centre, 0)
+    total = np.sum(np.real(away * np.conj(away)), axis=axis, dtype=dtype, keepdims=keepdims)
+    left = np.maximum(np.sum(counted, axis=axis, keepdims=keepdims) - ddof, 0)
+    return total / np.asarray(left).astype(np.real(total).dtype)
+
+
+def std(a, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correction=None, where=True):
+    return np.sqrt(np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction,
+                          where=where))
 
 
 def ptp(a, axis=None, keepdims=False):
@@ -256,7 +269,7 @@ def _edge(value, a, axis):
     """What `np.diff` puts before or after: a number stands for one layer."""
     if np.ndim(value) > 0:
         return value
-    return np.broadcast_to(value, tuple([1 if k == axis % a.ndim else a.shape[k] for k in range(a.ndim)]))
+    return np.broadcast_to(np.asarray(value), tuple([1 if k == axis % a.ndim else a.shape[k] for k in range(a.ndim)]))
 
 
 def diff(a, n=1, axis=-1, prepend=None, append=None):

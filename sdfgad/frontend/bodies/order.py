@@ -3,6 +3,8 @@
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 
@@ -49,26 +51,21 @@ def along(a, axis):
 def quantile(a, q, axis=None, keepdims=False, method="linear"):
     values = np.asarray(a) * 1.0
     if isinstance(q, (tuple, list)):
-        return np.stack([quantile(values.astype(np.float64), p, axis, keepdims, method) for p in q])
+        kind = values.dtype if method in ("lower", "higher", "nearest") else np.float64
+        return np.stack([quantile(values.astype(kind), p, axis, keepdims, method) for p in q])
     if not isinstance(q, (int, float)) or not 0 <= q <= 1:
         raise ValueError("quantiles other than fixed numbers from 0 to 1")
     ordered = np.sort(along(values, axis), axis=0)
     place = q * (ordered.shape[0] - 1)
     low = int(place)
     high = min(low + 1, ordered.shape[0] - 1)
-    if method == "linear":
-        share = place - low
-    elif method == "lower":
-        share = 0.0
-    elif method == "higher":
-        share = 1.0 if place > low else 0.0
-    elif method == "midpoint":
-        share = 0.5 if place > low else 0.0
-    elif method == "nearest":
-        share = 1.0 * (round(place) - low)
+    if method in ("linear", "midpoint"):
+        share = place - low if method == "linear" else 0.5 if place > low else 0.0
+        found = ordered[low] + (ordered[high] - ordered[low]) * share
+    elif method in ("lower", "higher", "nearest"):
+        found = ordered[low if method == "lower" else round(place) if method == "nearest" else math.ceil(place)]
     else:
         raise ValueError("this method")
-    found = ordered[low] + (ordered[high] - ordered[low]) * share
     # What is not a number comes last.
     found = np.where(np.isnan(ordered[-1]), np.nan, found)
     if keepdims:
@@ -85,6 +82,8 @@ def median(a, axis=None, keepdims=False):
     values = np.asarray(a)
     ordered = np.sort(along(values, axis), axis=0)
     n = ordered.shape[0]
+    if n == 0:
+        return np.mean(values, axis=axis, keepdims=keepdims)
     middle = np.mean(ordered[(n - 1) // 2:n // 2 + 1], axis=0)
     if values.dtype.kind == "f":
         # What is not a number comes last.
@@ -143,10 +142,11 @@ def nanmin(a, axis=None, keepdims=False):
 
 def nanvar(a, axis=None, ddof=0, keepdims=False):
     kind = np.asarray(a).dtype
-    count = np.sum(np.where(np.isnan(a), 0.0, 1.0).astype(kind if kind.kind == "f" else np.float64), axis=axis,
-                   keepdims=keepdims)
+    size = kind if kind.kind == "f" else np.float32 if kind == np.complex64 else np.float64
+    left = np.sum(np.where(np.isnan(a), 0.0, 1.0).astype(size), axis=axis, keepdims=keepdims) - ddof
     away = np.where(np.isnan(a), 0.0, a - np.nanmean(a, axis=axis, keepdims=True))
-    return np.sum(away * away, axis=axis, keepdims=keepdims) / (count - ddof)
+    total = np.sum(np.real(away * np.conj(away)), axis=axis, keepdims=keepdims)
+    return np.where(left > 0, total / np.where(left > 0, left, 1), np.nan)[()]
 
 
 def nanstd(a, axis=None, ddof=0, keepdims=False):

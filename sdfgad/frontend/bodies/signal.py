@@ -3,6 +3,8 @@
 # mypy: disable-error-code="no-untyped-def,arg-type"
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 
@@ -44,7 +46,7 @@ def scaled_fft(a, n, axis, norm):
     count = out.shape[axis]
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError("this scaling")
-    return out / np.sqrt(count) if norm == "ortho" else out / count if norm == "forward" else out
+    return out / math.sqrt(count) if norm == "ortho" else out / count if norm == "forward" else out
 
 
 def scaled_ifft(a, n, axis, norm):
@@ -52,7 +54,7 @@ def scaled_ifft(a, n, axis, norm):
     count = out.shape[axis]
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError("this scaling")
-    return out * np.sqrt(count) if norm == "ortho" else out * count if norm == "forward" else out
+    return out * math.sqrt(count) if norm == "ortho" else out * count if norm == "forward" else out
 
 
 def rfft(a, n=None, axis=-1, norm=None):

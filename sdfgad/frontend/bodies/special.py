@@ -72,7 +72,7 @@ def huber(delta, r):
 def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
     if return_sign:
         raise ValueError("the sign of a sum beside its logarithm")
-    high = np.max(a, axis=axis, keepdims=True)
+    high = np.max(np.real(a), axis=axis, keepdims=True)
     high = np.where(np.isfinite(high), high, 0)
     parts = np.exp(a - high) if b is None else b * np.exp(a - high)
     total = np.log(np.sum(parts, axis=axis, keepdims=True)) + high
@@ -82,12 +82,12 @@ def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
 
 
 def softmax(x, axis=None):
-    parts = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    parts = np.exp(x - np.max(np.real(x), axis=axis, keepdims=True))
     return parts / np.sum(parts, axis=axis, keepdims=True)
 
 
 def log_softmax(x, axis=None):
-    away = x - np.max(x, axis=axis, keepdims=True)
+    away = x - np.max(np.real(x), axis=axis, keepdims=True)
     return away - np.log(np.sum(np.exp(away), axis=axis, keepdims=True))
 
 

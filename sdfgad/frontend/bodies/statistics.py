@@ -94,7 +94,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     if fweights is not None or aweights is not None:
         return _weighted_cov(data, less, fweights, aweights)
     away = data - np.mean(data, axis=1, keepdims=True)
-    table = away @ np.conj(away.T) / (data.shape[1] - less)
+    table = away @ np.conj(away.T) / (data.shape[1] - less if data.shape[1] > less else 0)
     return np.reshape(table, ()) if table.shape == (1, 1) else table
 
 

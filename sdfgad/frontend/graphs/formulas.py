@@ -14,6 +14,7 @@ from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.builder import cast
 from sdfgad.frontend.graphs import numbers
 from sdfgad.frontend.graphs.numbers import BOOL, FLOAT, arithmetic, chosen, common, compared, literal, truth
+from sdfgad.ir.algebra import direction
 from sdfgad.ir.expr import Call, Expr, call
 from sdfgad.ir.index import Ix
 
@@ -219,7 +220,7 @@ def _of_one(name: str, e: Expr) -> Expr | None:
         up, down = (cast(compared(fn, e, literal(0)), common(e.dtype)) for fn in ("gt", "lt"))
         return arithmetic("sub", up, down)
     if name in ("sign", "sgn"):
-        return call("sign", cast(e, common(e.dtype)))
+        return direction(e) if e.dtype.kind == "c" else call("sign", cast(e, common(e.dtype)))
     if name == "reciprocal":
         return numbers.divided(literal(1), e)
     if name in ("NOT", "Not"):

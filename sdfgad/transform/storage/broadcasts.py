@@ -197,7 +197,8 @@ class _BroadcastFlow:
         store = sums.body[0]
         if not isinstance(store, Store):
             return None
-        smaller = self.smaller_sum(sums, replace(store, expr=self.put(store.expr)))
+        # Written out, the result is there before the last factor has been read.
+        smaller = self.smaller_sum(sums, replace(store, expr=self.put(store.expr, writes(stmt))))
         return None if smaller is None else [*clear, *smaller]
 
     def solution(self, stmt: Lib) -> list[Stmt] | None:

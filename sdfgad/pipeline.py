@@ -237,7 +237,7 @@ class Derivative:
             memory = self._places.fill(bound, donate, self.request.spill) | given
         else:
             memory = self._places.fill_there(bound, donate, call) | call.directions(code, self.program.arrays, given)
-        execute(code, memory, call)
+        execute(code, {**memory, **bound.outside}, call)
         return memory
 
     @cached_property

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.metadata import version
 from math import prod
@@ -29,11 +29,13 @@ from sdfgad.trees import leaves as leaves_of
 
 @dataclass(frozen=True)
 class Bound:
-    """The arguments of one call by parameter name, and the arrays among them by array name."""
+    """The arguments of one call by parameter name, and the arrays among them by array name. outside: what arrays from
+    outside of the function hold for this call, by container, where it is not what they hold when it runs."""
 
     values: Mapping[str, Any]
     leaves: Mapping[str, Any]
     signature: tuple[Any, ...]
+    outside: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 def bind(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
@@ -276,7 +278,7 @@ def _kinds(name: str, value: Any) -> list[str]:
 
 def _kind(path: str, value: Any) -> str:
     if not hasattr(value, "dtype") or not hasattr(value, "shape"):
-        return type(value).__name__
+        return type(value).__name__ + (f" (make it floating: float({path}))" if type(value) is int else "")
     kind = np.dtype(value.dtype)
     if not value.shape:
         return kind.name

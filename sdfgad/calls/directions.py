@@ -93,6 +93,12 @@ def fitting(outputs: Sequence[tuple[tuple[int, ...], np.dtype]], given: Sequence
     return tuple(seeds)
 
 
+def listed(args: Any) -> tuple[Any, ...]:
+    """The arguments, or their tangents: an array or number in place of a tuple is the only one."""
+    alone = hasattr(args, "shape") or isinstance(args, (int, float, complex))
+    return (args,) if alone else tuple(args)
+
+
 def tangents_of(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given: int,
                 together: bool = False, batched: bool = False) -> dict[str, Any]:
     """Tangents by name of leaf: one for each of the `given` arguments, or for those left to their defaults as well.
@@ -100,6 +106,7 @@ def tangents_of(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given
     together: other ranks may have some, so that this one needs none. batched: several of each, along a first axis.
     """
     if not isinstance(tangents, Mapping):
+        tangents = listed(tangents)
         if len(tangents) not in (given, len(bound.values)):
             raise UsageError(f"{given} arguments, {len(tangents)} tangents", code="SG205")
         tangents = dict(zip(bound.values, tangents, strict=False))
@@ -116,7 +123,11 @@ def tangents_of(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given
         if isinstance(t, DeviceArray) and t.dtype != (kind := plain(bound.leaves[name], True, range(0)).dtype):
             raise UsageError(f"the tangent of {name!r} has elements of {t.dtype}, the argument of {kind}", code="SG212",
                              help="nobody casts elements on a device: cast it yourself")
-        found[name] = t if isinstance(t, Spec) else np.asarray(t)
+        t = t if isinstance(t, Spec) else np.asarray(t)
+        if not np.can_cast(t.dtype, kind := plain(bound.leaves[name], True, range(0)).dtype, "same_kind"):
+            raise UsageError(f"the tangent of {name!r} has elements of {t.dtype}, the argument of {kind}", code="SG205",
+                             help="a real argument has real tangents")
+        found[name] = t
     if not found and not together:
         raise UsageError("no tangent was given", code="SG205")
     return found

@@ -63,7 +63,7 @@ def hvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
     bound = bind(fn, args := listed(args), keywords)
     refuse_specs(bound, True)
     check_place(bound)
-    given = tangents_of(bound, tangents, len(args))
+    given = tangents_of(fn, bound, tangents, len(args))
     names = tuple(given) if wrt is None else resolve_wrt(fn, bound, wrt)
     single = is_single(wrt, names)
     _, products = curvature_of(fn, bound, Request(names, output, reduce), tuple(given), source).run(bound, given)

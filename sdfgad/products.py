@@ -179,7 +179,7 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
         inner = fn.differentiated()
         bound = bind(inner.fn, args, keywords)
         refuse_specs(bound, True)
-        return inner.pushed(bound, tangents_of(bound, tangents, len(args)))
+        return inner.pushed(bound, tangents_of(inner.fn, bound, tangents, len(args)))
     fn = as_function(fn)
     refuse_derivatives(fn)
     ranks = communicator_of(fn, args, keywords)
@@ -191,7 +191,7 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
         bound = bind(fn, args, keywords)
         refuse_specs(bound, True)
         check_place(bound)
-        given = tangents_of(bound, tangents, len(args), ranks is not None, batched)
+        given = tangents_of(fn, bound, tangents, len(args), ranks is not None, batched)
         found.append((bound, given))
         names, batch = tuple(given), batch_of(tuple(given.values()), "tangents") if batched else None
         made: Pushforward = once(fn, ("jvp", bound.signature, names, repr(output), batch),

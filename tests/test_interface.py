@@ -233,3 +233,26 @@ def test_derivatives_inside_of_a_function_are_refused(verb):
     with pytest.raises(UnsupportedError, match=r"sdfgad.(grad|hessian|jvp) inside another function") as refused:
         sdfgad.grad(lambda x: np.sum(verb(square)(x) ** 2))(X)
     assert "sdfgad.vjp(sdfgad.grad(f), x)" in (refused.value.help or "")
+
+
+def test_tangents_of_arguments_that_a_star_takes():
+    def product(a, *rest):
+        return np.sum(a * rest[0] ** 2 * rest[1])
+
+    tangents = (None, X, 2.0 * X)
+    expected = np.sum(X * (2.0 * X * X) * X + X * X**2 * 2.0 * X)
+    assert sdfgad.jvp(product, (X, X, X), tangents)[1] == pytest.approx(expected)
+    found = sdfgad.hvp(product, (X, X, X), tangents, wrt="a")
+    np.testing.assert_allclose(found, 2.0 * X * X * X + X**2 * 2.0 * X)
+    with pytest.raises(UsageError, match="3 arguments, 2 tangents"):
+        sdfgad.jvp(product, (X, X, X), (None, X))
+
+
+def test_gradients_of_what_one_container_holds_are_found_by_its_keys():
+    found = sdfgad.grad(lambda p, x: np.sum((p["w"] @ x + p["b"]) ** 2), argnums=0)({"w": W, "b": np.ones(2)}, X)
+    assert found["b"] is found.p["b"] and {k: found[k].shape for k in ("w", "b")} == {"w": (2, 3), "b": (2,)}
+    with pytest.raises(KeyError, match="no gradient for 'c'; there are"):
+        found["c"]
+    both = sdfgad.grad(lambda p, q: np.sum(p["w"] * q["w"]))({"w": X}, {"w": X})
+    with pytest.raises(KeyError, match="several gradients are called 'w'"):
+        both["w"]

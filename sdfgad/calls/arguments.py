@@ -94,6 +94,18 @@ def as_called(fn: Callable[..., Any], bound: Bound) -> tuple[tuple[Any, ...], di
     return call.args, call.kwargs
 
 
+def by_parameter(fn: Callable[..., Any], bound: Bound, tangents: Sequence[Any], given: int) -> dict[str, Any]:
+    """One for each of the `given` arguments of a call, or of those left to their defaults as well, in their order; a
+    tuple for what `*names` takes. UsageError for another number."""
+    kinds = [p.kind for n, p in _signature_of(fn).parameters.items() if n in bound.values]
+    starred = inspect.Parameter.VAR_POSITIONAL in kinds
+    if len(tangents) != given and (starred or len(tangents) != len(bound.values)):
+        raise UsageError(f"{given} arguments, {len(tangents)} tangents", code="SG205")
+    first = kinds.index(inspect.Parameter.VAR_POSITIONAL) if starred else len(tangents)
+    found = dict(zip(bound.values, tangents[:first], strict=False))
+    return {**found, list(bound.values)[first]: tuple(tangents[first:])} if starred else found
+
+
 def in_order(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any] | None:
     """What `inspect` finds where every parameter takes one argument, in a small part of the time; None otherwise."""
     plain, skipped = _plain_of(fn)

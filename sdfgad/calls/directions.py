@@ -1,7 +1,7 @@
 """What derivatives are taken along: seeds of outputs, tangents of arguments."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.arrays import Spec
-from sdfgad.calls.arguments import Bound, is_differentiable
+from sdfgad.calls.arguments import Bound, by_parameter, is_differentiable
 from sdfgad.errors import OutputError, UsageError
 from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.foreign.reading import adopted
@@ -99,17 +99,14 @@ def listed(args: Any) -> tuple[Any, ...]:
     return (args,) if alone else tuple(args)
 
 
-def tangents_of(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given: int,
+def tangents_of(fn: Callable[..., Any], bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given: int,
                 together: bool = False, batched: bool = False) -> dict[str, Any]:
     """Tangents by name of leaf: one for each of the `given` arguments, or for those left to their defaults as well.
 
     together: other ranks may have some, so that this one needs none. batched: several of each, along a first axis.
     """
     if not isinstance(tangents, Mapping):
-        tangents = listed(tangents)
-        if len(tangents) not in (given, len(bound.values)):
-            raise UsageError(f"{given} arguments, {len(tangents)} tangents", code="SG205")
-        tangents = dict(zip(bound.values, tangents, strict=False))
+        tangents = by_parameter(fn, bound, listed(tangents), given)
     found, tangents = {}, adopted(tangents)
     spread = [leaf for n, t in tangents.items() for leaf in ([(n, t)] if n in bound.leaves else paths(n, t))]
     for name, t in spread:

@@ -10,7 +10,7 @@ import numpy as np
 from sdfgad.calls.arguments import Bound
 from sdfgad.errors import UsageError
 from sdfgad.foreign.device_array import DeviceArray
-from sdfgad.ir.index import Ix
+from sdfgad.ir.index import Ix, put_together
 from sdfgad.ir.interpret import returned
 from sdfgad.ir.program import View
 from sdfgad.report.gradients import fragment_of
@@ -149,7 +149,7 @@ def _strided(view: View, base: np.ndarray | DeviceArray) -> tuple[int, tuple[int
     place = Ix(())
     for i, stride in zip(view.index, base.strides, strict=True):
         place = place + i * (stride // base.itemsize)
-    affine = place.affine
+    affine = put_together(place).affine
     if affine is None:
         return None
     strides = tuple(affine[0].get(f"_{k}", 0) * base.itemsize for k in range(len(view.shape)))

@@ -18,7 +18,7 @@ from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.frontend.batches import BatchedFunction, SummedBatch
 from sdfgad.frontend.graphs.function import GraphFunction, as_function
 from sdfgad.products import Pullback
-from sdfgad.second import DerivativeFunction, is_single, refuse_derivatives
+from sdfgad.second import DerivativeFunction, is_single
 from sdfgad.tracebacks import shortened
 from sdfgad.trees import contents, paths, step, with_leaves
 
@@ -43,7 +43,10 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
     if isinstance(fn, GradFunction):
         return BatchedGradient(fn, in_axes, out_axes)
     fn = as_function(fn)
-    refuse_derivatives(fn)
+    if isinstance(fn, DerivativeFunction):
+        raise UnsupportedError("a batch of matrices of derivatives, or of derivatives of a gradient", code="SG123",
+                               help="call it for each element, np.stack([h(x) for x in xs]): it is compiled once; "
+                                    "sdfgad.jvp of sdfgad.vmap(f) takes a direction for all elements")
     if isinstance(fn, GraphFunction):
         raise UnsupportedError(f"vmap of {fn.__name__}, a graph of DaCe", code="SG123",
                                help="write the batch as a map in the graph, or call pullbacks with batched=True")

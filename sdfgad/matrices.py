@@ -11,11 +11,11 @@ import numpy as np
 from sdfgad.adapters.entrances import imported
 from sdfgad.api import GradFunction
 from sdfgad.arrays import Spec
-from sdfgad.calls.arguments import Bound, Leaves, asked_wrt, bind, refuse_specs, resolve_wrt
+from sdfgad.calls.arguments import Bound, Leaves, as_called, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.calls.device_calls import check_place, handed_on, nameless, on_device, stacked_there
-from sdfgad.calls.directions import plain, tangents_of
+from sdfgad.calls.directions import listed, plain, tangents_of
 from sdfgad.calls.results import one_or_all
-from sdfgad.errors import UsageError
+from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.pipeline import Request
@@ -23,6 +23,7 @@ from sdfgad.products import jvp, vjp
 from sdfgad.second import DerivativeFunction, Differentiated, curvature_of, is_single, refuse_derivatives
 from sdfgad.together import refuse_ranks
 from sdfgad.tracebacks import shortened
+from sdfgad.trees import contents
 
 
 class MatrixFunction(DerivativeFunction):
@@ -38,6 +39,8 @@ class MatrixFunction(DerivativeFunction):
 
 
 MODES = ("auto", "forward", "reverse")
+OWN_RULE = "SG135"
+"""The code of what a rule of the user's does not allow."""
 
 
 @shortened
@@ -46,7 +49,8 @@ def hvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
         **keywords: Any) -> Any:
     """The Hessian of a function times a vector, without the Hessian: the derivative of its gradient along `tangents`.
 
-    tangents: one for each argument, of its shape (None is zero), or a dict by name, as for `jvp`. wrt: the arguments
+    args: a tuple, or the only argument. tangents: one for each, of its shape (None is zero), or a dict by name, as for
+    `jvp`. wrt: the arguments
     whose gradient is looked at; by default those that have a tangent. argnums, output, reduce, source: as in `grad`.
     keywords: arguments passed by name. One array of the argument's shape and dtype, or `Gradients` of several.
 
@@ -56,10 +60,10 @@ def hvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
     fn = as_function(fn)
     refuse_derivatives(fn)
     wrt = asked_wrt(wrt, argnums)
-    bound = bind(fn, tuple(args), keywords)
+    bound = bind(fn, args := listed(args), keywords)
     refuse_specs(bound, True)
     check_place(bound)
-    given = tangents_of(bound, tangents, len(args))
+    given = tangents_of(fn, bound, tangents, len(args))
     names = tuple(given) if wrt is None else resolve_wrt(fn, bound, wrt)
     single = is_single(wrt, names)
     _, products = curvature_of(fn, bound, Request(names, output, reduce), tuple(given), source).run(bound, given)
@@ -107,8 +111,9 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
              mode: str = "auto", sparsity: Any = None, source: str | None = None) -> Callable[..., Any]:
     """The matrix of first derivatives of one output, as `jacobian(f, wrt="x")(x, y)`.
 
-    wrt, argnums, output, source: as in `grad`, of real arguments and one real output. mode: "forward" takes a tangent
-    for each element of the arguments, "reverse" a cotangent for each element of the output, "auto" whatever is less. An
+    wrt, argnums, output, source: as in `grad`, of real arguments and one output, which may be complex unless mode is
+    "reverse" or sparsity is given. mode: "forward" takes a tangent for each element of the arguments, "reverse" a
+    cotangent for each element of the output, "auto" whatever is less, or what a `custom_vjp` or `custom_jvp` allows. An
     array of shape `output.shape + x.shape`, or `Gradients` of several. fn may be a gradient, `jacobian(grad(f))`, whose
     derivatives are taken in forward mode.
 
@@ -118,7 +123,7 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
     products are one program. "auto" follows the indices of the program, with the integers of the call in them, and
     finds all places that may hold anything but zero. A pattern that was given is tried with one product more.
 
-    UsageError for complex numbers, several outputs, another mode, and a pattern that lacks nonzeros; UnsupportedError
+    UsageError for complex arguments, several outputs, another mode, and a pattern that lacks nonzeros; UnsupportedError
     (SG191) for a pattern that takes too long to find; else errors as in `grad`.
     """
     wrt = asked_wrt(wrt, argnums)
@@ -139,23 +144,37 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
         if sparsity is not None:
             _refuse_there(bound)
             return one_or_all(_sparse().Jacobian(fn, output, source, mode, sparsity).at(bound, names), bound, single)
-        values, inputs = tuple(bound.values.values()), sum(np.size(bound.leaves[n]) for n in names)
-        if mode == "forward" and inputs:
-            return _given(asked, _by_columns(bound, names, _pushed(fn, bound, names, output, source)), single)
-        out, pullback = vjp(fn, *values, wrt=Leaves(names), output=output, source=source)
-        _one_real(out)
-        if mode == "auto" and 0 < inputs <= np.size(out):
-            found = _by_columns(bound, names, _pushed(fn, bound, names, output, source))
-        else:
-            found = _by_rows(bound, names, [pullback(seed) for seed in _seeds(out)], np.shape(out))
-        return _given(asked, found, single)
+        found = _dense(fn, bound, names, mode, output, source)
+        return one_or_all({n: handed_on(m, asked, n) for n, m in found.items()}, asked, single)
 
     return MatrixFunction(fn, of)
 
 
-def _given(bound: Bound, found: Mapping[str, Any], single: bool) -> Any:
-    """What the caller gets, with arrays of his library."""
-    return one_or_all({n: handed_on(m, bound, n) for n, m in found.items()}, bound, single)
+def _dense(fn: Callable[..., Any], bound: Bound, names: tuple[str, ...], mode: str, output: Any,
+           source: str | None) -> dict[str, Any]:
+    """The matrix by its columns or rows. With "auto", rules of the user's may allow one of them alone."""
+    inputs, (values, named) = sum(np.size(bound.leaves[n]) for n in names), as_called(fn, bound)
+
+    def columns() -> dict[str, Any]:
+        return _by_columns(bound, names, _pushed(fn, bound, names, output, source))
+
+    if mode == "forward" and inputs:
+        return columns()
+    either = mode == "auto" and inputs > 0
+    try:
+        out, pullback = vjp(fn, *values, wrt=Leaves(names), output=output, source=source, **named)
+    except UnsupportedError as refused:
+        if not either or refused.code != OWN_RULE:
+            raise
+        return columns()
+    _one_array(out, "fc" if either else "f")
+    if either and (inputs <= np.size(out) or _kind(out) == "c"):
+        try:
+            return columns()
+        except UnsupportedError as refused:
+            if refused.code != OWN_RULE or _kind(out) == "c":
+                raise
+    return _by_rows(bound, names, [pullback(seed) for seed in _seeds(out)], np.shape(out))
 
 
 def _sparse() -> ModuleType:
@@ -194,17 +213,22 @@ def _kind(value: Any) -> str:
     return value.dtype.kind if isinstance(value, Spec) else np.asarray(value).dtype.kind
 
 
-def _one_real(out: Any) -> None:
-    if isinstance(out, (tuple, list, dict)) or _kind(out) != "f":
-        raise UsageError("the output is not one real array", code="SG205", help="name one with output=")
+def _one_array(out: Any, kinds: str = "fc") -> None:
+    """UsageError for outputs that are several, or of which there is no matrix. kinds: letters of kinds of numbers."""
+    if contents(out) is not None or _kind(out) not in "fc":
+        raise UsageError("the output is not one floating array", code="SG205",
+                         help="name one with output=: its position among what is returned, or an argument")
+    if _kind(out) not in kinds:
+        raise UsageError("the output is complex: its derivative by rows is no matrix of numbers", code="SG205",
+                         help='mode="forward" takes tangents')
 
 
 def _pushed(fn: Callable[..., Any], bound: Bound, names: Sequence[str], output: Any, source: str | None) -> list[Any]:
     """The tangent of the output along each element of the arguments."""
-    values, made = tuple(bound.values.values()), []
+    (values, named), made = as_called(fn, bound), []
     for _, given in _units(bound, names):
-        out, tangent = jvp(fn, values, given, output=output, source=source)
-        _one_real(out)
+        out, tangent = jvp(fn, values, given, output=output, source=source, **named)
+        _one_array(out)
         made.append(tangent)
     return made
 

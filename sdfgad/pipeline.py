@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad import __version__
+from sdfgad.analysis.elements.cover import of_one_call
 from sdfgad.analysis.uniform import Provenance, origin_of
 from sdfgad.analysis.verify import verify
 from sdfgad.arrays import Spec
@@ -237,7 +238,7 @@ class Derivative:
             memory = self._places.fill(bound, donate, self.request.spill) | given
         else:
             memory = self._places.fill_there(bound, donate, call) | call.directions(code, self.program.arrays, given)
-        execute(code, memory, call)
+        execute(code, {**memory, **bound.outside}, call)
         return memory
 
     @cached_property
@@ -289,7 +290,7 @@ def translation(fn: Callable[..., Any], bound: Bound, source: str = "", own_rule
 def parsed_call(fn: Callable[..., Any], bound: Bound, source: str, own_rules: bool = True) -> Parsed:
     """What the front end makes of a call."""
     parsed = translation(fn, bound, source, own_rules)
-    parsed = replace(parsed, program=written_out(parsed.program))
+    parsed = replace(parsed, program=written_out(of_one_call(parsed.program)))
     verify(parsed.program, "parse", SOURCE, verifying())
     check_target(parsed.program)
     return parsed

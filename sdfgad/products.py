@@ -11,10 +11,11 @@ from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, refuse_spe
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
 from sdfgad.calls.device_calls import check_place, copied_there, on_device
-from sdfgad.calls.directions import batch_of, in_order, seeds_of, taken, tangents_of
+from sdfgad.calls.directions import batch_of, in_order, listed, seeds_of, taken, tangents_of
 from sdfgad.calls.results import Gradients, one_or_all
 from sdfgad.config import chosen_target, config, settings
 from sdfgad.errors import OutputError, UnsupportedError
+from sdfgad.frontend import Parsed
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.memory import parse_bytes
 from sdfgad.options import check_aux, check_options
@@ -30,25 +31,26 @@ from sdfgad.trees import contents
 
 @shortened
 def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None, output: Any = None,
-        has_aux: bool = False, memory_limit: Any = None, device: str | None = None,
-        source: str | None = None) -> tuple[Any, ...]:
+        has_aux: bool = False, memory_limit: Any = None, device: str | None = None, source: str | None = None,
+        **keywords: Any) -> tuple[Any, ...]:
     """`(out, pullback)`: `pullback(seed)` is the cotangent of the arguments for a cotangent of `out`.
 
     With several outputs pass one seed for each, as a tuple, or in containers like those that the function returns, as
-    the tangent of `jvp` is. A seed has the shape of its output and a dtype that casts
-    to the output's, or is None, which means zero; else it is an OutputError. What comes back has the shape and dtype of
-    the argument: one array, or `Gradients`, as from `grad`, whose other errors are the same here. has_aux: the function
-    returns `(out, aux)`, and the call `(out, pullback, aux)`. The pullback keeps copies of the arguments and may be
-    called any number of times; with `batched=True` each seed has an axis more in front, and so has what comes back.
+    the tangent of `jvp` is. A seed has the shape of its output and a dtype that casts to the output's, or is None,
+    which means zero; else it is an OutputError. What comes back has the shape and dtype of the argument: one array, or
+    `Gradients`, as from `grad`, whose other errors are the same here. has_aux: the function returns `(out, aux)`, and
+    the call `(out, pullback, aux)`. The pullback keeps copies of the arguments, and of arrays of the host from outside
+    of the function. It may be called any number of times; with `batched=True` each seed has an axis more in front, and
+    so has what comes back. keywords: arguments passed by name.
     """
     wrt = asked_wrt(wrt, argnums)
     if isinstance(fn, GradFunction):
         refuse_options({"output": output, "has_aux": has_aux, "memory_limit": memory_limit})
-        return _pullback_of_gradient(fn, args, wrt, device)
+        return _pullback_of_gradient(fn, args, keywords, wrt, device)
     fn = as_function(fn)
     check_options(fn, None, device, None)
     check_aux(has_aux, output)
-    bound, ranks = bind(fn, args, {}), communicator_of(fn, args, {})
+    bound, ranks = bind(fn, args, keywords), communicator_of(fn, args, keywords)
     refuse_specs(bound, True)
     # The pullback belongs to the target of now, whatever the settings are when it is called.
     target = chosen_target(device)
@@ -71,7 +73,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None
 
     with config(target=target):
         derivative, base = agreed(ranks, derived), agreed(ranks, based)
-        held = copied_there(base.code, bound) if on_device(bound) else _snapshot(bound)
+        held = copied_there(base.code, bound) if on_device(bound) else _snapshot(bound, derivative.parsed)
         with Running(ranks):
             tree, named = base.run(bound, frozenset())
     out = tree if output is None else (tuple(named) if isinstance(output, (tuple, list)) else named[0])
@@ -136,14 +138,16 @@ def _each(seeds: tuple[Any, ...]) -> Sequence[Any]:
     return seeds[0] if len(seeds) == 1 and isinstance(seeds[0], (tuple, list)) else seeds
 
 
-def _pullback_of_gradient(fn: GradFunction, args: Sequence[Any], wrt: Any, device: str | None) -> tuple[Any, ...]:
+def _pullback_of_gradient(fn: GradFunction, args: Sequence[Any], keywords: Mapping[str, Any], wrt: Any,
+                          device: str | None) -> tuple[Any, ...]:
     """`vjp` of a gradient."""
     check_options(fn.fn, None, device, None)
     inner = fn.differentiated(device)
-    bound = bind(inner.fn, args, {})
+    bound = bind(inner.fn, args, keywords)
     refuse_specs(bound, True)
     names, target = resolve_wrt(inner.fn, bound, wrt), chosen_target(inner.device)
-    held = inner.kept(bound, names) if on_device(bound) else _snapshot(bound)
+    made = inner.made(bound, names, inner.names(bound))
+    held = copied_there(made.code, bound) if on_device(bound) else _snapshot(bound, made.parsed)
 
     @shortened
     def pullback(*seeds: Any, batched: bool = False) -> Any:
@@ -151,29 +155,31 @@ def _pullback_of_gradient(fn: GradFunction, args: Sequence[Any], wrt: Any, devic
             raise UnsupportedError("several cotangents of a gradient at once", code="SG123",
                                    help="give one after the other, or use sdfgad.hessian")
         with config(target=target):
-            found = inner.pulled(held, _each(seeds), names)
+            found = inner.pulled(made, held, _each(seeds), names)
         return one_or_all(found, held, is_single(wrt, names))
 
-    return fn(*args), pullback
+    return fn(*args, **keywords), pullback
 
 
 @shortened
 def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], *,
         output: Any = None, batched: bool = False, source: str | None = None,
         **keywords: Any) -> tuple[Any, Any]:
-    """`(out, tangent)`. tangents: one for each argument (None is zero), or a dict by name of argument.
+    """`(out, tangent)`. args: a tuple, or the only argument. tangents: one for each argument (None is zero), or a dict
+    by name of argument.
 
     A tangent has the shape of its argument; the tangent that comes back has the shape and dtype of `out`. batched: each
     tangent has an axis more in front, and so has what comes back; the function itself is computed once. output,
     source: as in `grad`, the first for functions that update an argument in place. keywords: arguments passed by name.
     Raises UsageError for tangents that do not fit or belong to integers, UnsupportedError as `grad` does.
     """
+    args = listed(args)
     if isinstance(fn, GradFunction):
         refuse_options({"output": output, "batched": batched})
         inner = fn.differentiated()
-        bound = bind(inner.fn, tuple(args), keywords)
+        bound = bind(inner.fn, args, keywords)
         refuse_specs(bound, True)
-        return inner.pushed(bound, tangents_of(bound, tangents, len(args)))
+        return inner.pushed(bound, tangents_of(inner.fn, bound, tangents, len(args)))
     fn = as_function(fn)
     refuse_derivatives(fn)
     ranks = communicator_of(fn, args, keywords)
@@ -182,10 +188,10 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
     def prepare() -> Pushforward:
         if batched:
             refuse_batches(ranks)
-        bound = bind(fn, tuple(args), keywords)
+        bound = bind(fn, args, keywords)
         refuse_specs(bound, True)
         check_place(bound)
-        given = tangents_of(bound, tangents, len(args), ranks is not None, batched)
+        given = tangents_of(fn, bound, tangents, len(args), ranks is not None, batched)
         found.append((bound, given))
         names, batch = tuple(given), batch_of(tuple(given.values()), "tangents") if batched else None
         made: Pushforward = once(fn, ("jvp", bound.signature, names, repr(output), batch),
@@ -197,6 +203,9 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
         return code.run(*found[0])
 
 
-def _snapshot(bound: Bound) -> Bound:
+def _snapshot(bound: Bound, parsed: Parsed) -> Bound:
+    """Copies of the arguments, and of what the function takes from outside."""
     leaves = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in bound.leaves.items()}
-    return Bound(bound.values, leaves, bound.signature)
+    theirs, constants = [a for _, a in parsed.outside], parsed.program.constants
+    outside = {n: a.copy() for n, a in constants.items() if any(np.may_share_memory(a, t) for t in theirs)}
+    return Bound(bound.values, leaves, bound.signature, outside)

@@ -67,7 +67,7 @@ class Pushforward:
         for name, along in known.items():
             a = self.program.arrays[name]
             memory[name] = as_input(along, a, room().empty(a.shape, a.dtype))
-        execute(self.code, memory)
+        execute(self.code, {**memory, **bound.outside})
         # Zeros that nothing depends on are the caller's own, too.
         tangents = mapped(lambda t: t.copy() if isinstance(t, np.ndarray) else t, self.returns)
         return fill(self.program.returns, memory), fill(tangents, memory)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.calls.arguments import Bound, bind, refuse_specs, resolve_wrt
-from sdfgad.calls.device_calls import check_place, copied_there, fetched, handed_on, nameless, on_device
+from sdfgad.calls.device_calls import check_place, fetched, handed_on, nameless, on_device
 from sdfgad.calls.directions import fitting, plain
 from sdfgad.calls.results import one_or_all
 from sdfgad.config import config
@@ -59,20 +59,21 @@ class Differentiated:
     def tangent(self, bound: Bound, rows: Sequence[str], along: Mapping[str, Any],
                 batch: int | None = None) -> tuple[list[Any], list[Any]]:
         """The gradients by `rows`, and their derivatives along tangents. batch: so many, along a first axis of each."""
-        request = Request(tuple(rows), self.output, self.reduce)
+        return self._run(self.made(bound, rows, tuple(along), batch), bound, along)
+
+    def _run(self, made: Pushforward, bound: Bound, along: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
         with config(device=self.device):
-            found = curvature_of(self.fn, bound, request, tuple(along), self.source, batch).run(bound, along)
+            found = made.run(bound, along)
         gradients, products = ([t[()] if isinstance(t, np.ndarray) and not t.ndim else t for t in made]
                                for made in found)
         return gradients, products
 
-    def kept(self, bound: Bound, rows: Sequence[str]) -> Bound:
-        """Arguments for calls to come: copies of those of a device, made there."""
+    def made(self, bound: Bound, rows: Sequence[str], along: tuple[str, ...], batch: int | None = None) -> Pushforward:
+        """What computes gradients by `rows` and their derivatives along tangents of these arguments."""
         with config(device=self.device):
             check_place(bound)
-            code = curvature_of(self.fn, bound, Request(tuple(rows), self.output, self.reduce),
-                                self.names(bound), self.source).code
-            return copied_there(code, bound)
+            request = Request(tuple(rows), self.output, self.reduce)
+            return curvature_of(self.fn, bound, request, along, self.source, batch)
 
     def pushed(self, bound: Bound, along: Mapping[str, Any]) -> tuple[Any, Any]:
         """`(gradient, tangent)`, as `jvp` gives them."""
@@ -81,13 +82,14 @@ class Differentiated:
         gradient, tangent = (one_or_all(dict(zip(names, m, strict=True)), bound, self.single(names)) for m in made)
         return gradient, tangent
 
-    def pulled(self, bound: Bound, seeds: Sequence[Any], wrt: Sequence[str]) -> dict[str, Any]:
-        """The cotangents of arguments for one cotangent of each gradient, None for zero."""
+    def pulled(self, made: Pushforward, bound: Bound, seeds: Sequence[Any], wrt: Sequence[str]) -> dict[str, Any]:
+        """The cotangents of arguments for one cotangent of each gradient, None for zero. made: what computes the
+        gradients by them along all that the gradient is by."""
         names = self.names(bound)
         there = on_device(bound)
         places = [plain(bound.leaves[n], there, range(0)) for n in names]
         along = dict(zip(names, fitting([(p.shape, p.dtype) for p in places], seeds, there), strict=True))
-        return dict(zip(wrt, self.tangent(bound, wrt, along)[1], strict=True))
+        return dict(zip(wrt, self._run(made, bound, along)[1], strict=True))
 
 
 def is_single(wrt: Any, names: Sequence[str]) -> bool:

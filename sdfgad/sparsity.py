@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
 from sdfgad.analysis.patterns.flow import patterns
-from sdfgad.calls.arguments import Bound, Leaves
+from sdfgad.calls.arguments import Bound, Leaves, as_called
 from sdfgad.errors import SourceLine, UnsupportedError, UsageError, unsupported
 from sdfgad.frontend import Parsed
 from sdfgad.ir.program import View
@@ -194,7 +194,8 @@ def pattern_of(made: Pushed, bound: Bound) -> Any:
 
 def not_one() -> UsageError:
     """What is differentiated is not one real array."""
-    return UsageError("the output is not one real array", code="SG205", help="name one with output=")
+    return UsageError("the output is not one real array", code="SG205",
+                      help="name one with output=: its position among what is returned, or an argument")
 
 
 def _size(result: Any) -> int:
@@ -256,12 +257,12 @@ class Jacobian:
 
     def pushed(self, bound: Bound, forms: Mapping[str, Any]) -> Products:
         """Tangents of the output."""
-        values = tuple(bound.values.values())
+        args, named = as_called(self.fn, bound)
 
         def several(directions: np.ndarray, batched: bool = True) -> np.ndarray:
             given = in_parts(directions, forms)
             along = given if batched else {n: d[0] for n, d in given.items()}
-            out, tangent = jvp(self.fn, values, along, output=self.output, source=self.source, batched=batched)
+            out, tangent = jvp(self.fn, args, along, output=self.output, source=self.source, batched=batched, **named)
             refuse_others(out)
             return np.asarray(tangent).reshape(len(directions), -1)
 
@@ -269,7 +270,8 @@ class Jacobian:
 
     def pulled(self, bound: Bound, names: tuple[str, ...]) -> Products:
         """Cotangents of the arguments."""
-        out, pullback = vjp(self.fn, *bound.values.values(), wrt=Leaves(names), output=self.output, source=self.source)
+        args, named = as_called(self.fn, bound)
+        out, pullback = vjp(self.fn, *args, wrt=Leaves(names), output=self.output, source=self.source, **named)
         refuse_others(out)
 
         def several(seeds: np.ndarray, batched: bool = True) -> np.ndarray:

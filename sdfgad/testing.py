@@ -118,19 +118,21 @@ def _row(a: ArgumentCheck) -> str:
 
 
 def check_grads(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None, output: Any = None,
-                reduce: str | None = None, method: str = "taylor", raise_on_fail: bool = True) -> CheckReport:
+                reduce: str | None = None, method: str = "taylor", raise_on_fail: bool = True,
+                **keywords: Any) -> CheckReport:
     """Compare the gradient of `fn` at `args` with `fn` itself, run by NumPy on copies.
 
     wrt, argnums, output, reduce: as for `grad`; an output that is not one real scalar is weighted at random. method:
     "taylor" judges by the rate at which the remainder of the first-order expansion falls, "differences" by central
-    differences. Raises GradientMismatchError, which carries the report, unless raise_on_fail is False.
+    differences. keywords: arguments passed by name. Raises GradientMismatchError, which carries the report, unless
+    raise_on_fail is False.
     """
     if method not in METHODS:
         raise UsageError(f"method={method!r}", code="SG205", help=f"methods: {', '.join(METHODS)}")
-    refuse_ranks("check_grads", fn, args, {}, "compare the products of vjp and jvp, summed over the ranks: see "
+    refuse_ranks("check_grads", fn, args, keywords, "compare the products of vjp and jvp, summed over the ranks: see "
                  "docs/distributed.md")
     fn = as_function(fn)
-    check = _PointCheck(getattr(fn, "fn", fn), args, asked_wrt(wrt, argnums), output, reduce)
+    check = _PointCheck(getattr(fn, "fn", fn), args, keywords, asked_wrt(wrt, argnums), output, reduce)
     report = check.report(method)
     if raise_on_fail and not report.ok:
         nan = any(a.verdict == NAN for a in report.arguments)
@@ -141,9 +143,10 @@ def check_grads(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: An
 class _PointCheck:
     """One function at one point: its objective as NumPy computes it, and its gradient."""
 
-    def __init__(self, fn: Callable[..., Any], args: Sequence[Any], wrt: Any, output: Any, reduce: str | None) -> None:
+    def __init__(self, fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any], wrt: Any, output: Any,
+                 reduce: str | None) -> None:
         self.fn, self.args, self.wrt, self.output, self.reduce = fn, args, wrt, output, reduce
-        self.bound = bind(fn, args, {})
+        self.keywords, self.bound = keywords, bind(fn, args, keywords)
         self.names = resolve_wrt(fn, self.bound, wrt)
         self.rng = np.random.default_rng(20)
         outputs = self.outputs({})
@@ -185,10 +188,10 @@ class _PointCheck:
             warnings.simplefilter("ignore", UnusedArgumentWarning)
             if self.scalar or self.reduce is not None:
                 options = {"output": self.output, "reduce": self.reduce}
-                value, found = value_and_grad(self.fn, wrt=self.wrt, **options)(*self.args)
+                value, found = value_and_grad(self.fn, wrt=self.wrt, **options)(*self.args, **self.keywords)
                 outputs = [value]
             else:
-                out, pullback = vjp(self.fn, *self.args, wrt=self.wrt, output=self.output)
+                out, pullback = vjp(self.fn, *self.args, wrt=self.wrt, output=self.output, **self.keywords)
                 outputs, found = leaves(out), pullback(tuple(self.weights))
         weights = [1.0] if self.scalar or self.reduce is not None else self.weights
         outputs = _differentiable(outputs)
@@ -277,7 +280,7 @@ class _PointCheck:
         """The dot test: forward against reverse mode along the directions of all arguments."""
         tangents = {n: d.astype(np.asarray(self.bound.leaves[n]).dtype) for n, d in directions.items()}
         try:
-            out, pushed = jvp(self.fn, tuple(self.bound.values.values()), tangents, output=self.output)
+            out, pushed = jvp(self.fn, self.args, tangents, output=self.output, **self.keywords)
         except UnsupportedError as refused:
             if refused.code != NO_FORWARD_MODE:
                 raise

@@ -32,6 +32,20 @@ def energy(x, f):
     return np.sum(f(x) ** 2)
 
 
+def test_a_jacobian_takes_the_mode_that_there_is_a_rule_for():
+    reverse = sdfgad.custom_vjp(lambda x: x**2)
+    reverse.defvjp(lambda x: (x**2, x), lambda r, g: (3.0 * g * r,))
+    np.testing.assert_allclose(sdfgad.jacobian(lambda x: np.concatenate((reverse(x), x)))(X), np.vstack(
+        (np.diag(3.0 * X), np.eye(4))))
+    with pytest.raises(UnsupportedError, match="forward mode"):
+        sdfgad.jacobian(reverse, mode="forward")(X)
+    forward = sdfgad.custom_jvp(lambda x: x**2, python=True)
+    forward.defjvp(lambda primals, tangents: (primals[0] ** 2, 3.0 * primals[0] * tangents[0]))
+    np.testing.assert_allclose(sdfgad.jacobian(forward)(X), np.diag(3.0 * X))
+    with pytest.raises(UnsupportedError):
+        sdfgad.jacobian(forward, mode="reverse")(X)
+
+
 def test_a_forward_rule_in_both_modes_and_orders():
     def own(x):
         return energy(x, softplus)

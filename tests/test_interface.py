@@ -1,13 +1,14 @@
 """What those who know other packages look for: argnums, what is returned beside the objective, cotangents of None."""
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.errors import OutputError, UsageError
+from sdfgad.errors import OutputError, UnsupportedError, UsageError
 
 X, W = np.array([0.3, -0.8, 1.1]), np.array([[0.5, -0.2, 0.1], [0.9, 0.4, -0.7]])
 
@@ -156,3 +157,102 @@ def test_numbers_are_differentiated_where_no_argument_is_an_array(kind):
 
 def test_numbers_beside_arrays_are_constants():
     np.testing.assert_allclose(sdfgad.grad(lambda x, a: np.sum(a * x))(X, 3.0), np.full(3, 3.0))
+
+
+def scaled(x, *, scale, n=2):
+    return scale * x**n
+
+
+def test_arguments_by_name_alone_are_taken_by_all_verbs():
+    expected = np.diag(6.0 * X)
+    out, pullback = sdfgad.vjp(scaled, X, scale=3.0, wrt="x")
+    np.testing.assert_allclose(out, 3.0 * X**2)
+    np.testing.assert_allclose(pullback(np.eye(3), batched=True), expected)
+    for mode in ("forward", "reverse"):
+        np.testing.assert_allclose(sdfgad.jacobian(scaled, wrt="x", mode=mode)(X, scale=3.0), expected)
+    np.testing.assert_allclose(sdfgad.jacobian(scaled, wrt="x", sparsity="auto")(X, scale=3.0).toarray(), expected)
+    energy = sdfgad.grad(lambda x, *, scale: np.sum(scaled(x, scale=scale, n=3)), wrt="x")
+    gradient, pullback = sdfgad.vjp(energy, X, scale=3.0, wrt="x")
+    np.testing.assert_allclose(gradient, 9.0 * X**2)
+    np.testing.assert_allclose(pullback(np.ones(3)), 18.0 * X)
+    sdfgad.check_grads(scaled, X, scale=3.0, wrt="x")
+
+
+class Weighted:
+    """A function with something of its own."""
+
+    def __init__(self, w):
+        self.w = w
+
+    def __call__(self, x):
+        return np.sum(self.w * x**2)
+
+
+def test_partials_and_objects_that_can_be_called_are_functions():
+    batch = np.stack([X, 2.0 * X])
+    found = sdfgad.vmap(partial(scaled, scale=X, n=3))(batch)
+    np.testing.assert_allclose(found, X * batch**3)
+    np.testing.assert_allclose(sdfgad.vmap(Weighted(X))(batch), np.sum(X * batch**2, axis=1))
+    np.testing.assert_allclose(sdfgad.vmap(sdfgad.grad(Weighted(X)))(batch), 2.0 * X * batch)
+
+
+def test_one_argument_needs_no_tuple():
+    _, tangent = sdfgad.jvp(lambda x: x**3, X, X)
+    np.testing.assert_allclose(tangent, 3.0 * X**3)
+    np.testing.assert_allclose(sdfgad.hvp(Weighted(X), X, X), 2.0 * X * X)
+    assert sdfgad.jvp(lambda x: x**3, 2.0, 1.0)[1] == pytest.approx(12.0)
+
+
+def test_a_real_argument_has_no_complex_tangent():
+    with pytest.raises(UsageError, match="the tangent of 'x' has elements of complex128, the argument of float64"):
+        sdfgad.jvp(lambda x: x**3, (X,), (1j * X,))
+
+
+def test_pullbacks_belong_to_what_the_function_was():
+    """What changes outside of the function later has no part in them."""
+    weights, held, factor = np.array([1.0, 2.0, 3.0]), SimpleNamespace(w=np.ones(3)), 2.0
+
+    def weighted(x):
+        return factor * held.w * weights * x**3
+
+    gradient = sdfgad.grad(lambda x: np.sum(weighted(x)))
+    seed, (_, pullback), (_, curvature) = np.ones(3), sdfgad.vjp(weighted, X), sdfgad.vjp(gradient, X)
+    then, bent = 6.0 * weights * X**2, 12.0 * weights * X
+    weights[0], held.w[1], factor = 9.0, 5.0, 7.0
+    np.testing.assert_allclose(pullback(seed), then)
+    np.testing.assert_allclose(curvature(seed), bent)
+    now = 3.0 * factor * held.w * weights * X**2
+    np.testing.assert_allclose(sdfgad.vjp(weighted, X)[1](seed), now)  # the same program, with other numbers
+    np.testing.assert_allclose(pullback(np.eye(3), batched=True), np.diag(then))
+    np.testing.assert_allclose(gradient(X), now)
+
+
+@pytest.mark.parametrize("verb", [sdfgad.grad, sdfgad.hessian, lambda f: lambda x: sdfgad.jvp(f, (x,), (x,))[1]])
+def test_derivatives_inside_of_a_function_are_refused(verb):
+    square = Weighted(X)
+    with pytest.raises(UnsupportedError, match=r"sdfgad.(grad|hessian|jvp) inside another function") as refused:
+        sdfgad.grad(lambda x: np.sum(verb(square)(x) ** 2))(X)
+    assert "sdfgad.vjp(sdfgad.grad(f), x)" in (refused.value.help or "")
+
+
+def test_tangents_of_arguments_that_a_star_takes():
+    def product(a, *rest):
+        return np.sum(a * rest[0] ** 2 * rest[1])
+
+    tangents = (None, X, 2.0 * X)
+    expected = np.sum(X * (2.0 * X * X) * X + X * X**2 * 2.0 * X)
+    assert sdfgad.jvp(product, (X, X, X), tangents)[1] == pytest.approx(expected)
+    found = sdfgad.hvp(product, (X, X, X), tangents, wrt="a")
+    np.testing.assert_allclose(found, 2.0 * X * X * X + X**2 * 2.0 * X)
+    with pytest.raises(UsageError, match="3 arguments, 2 tangents"):
+        sdfgad.jvp(product, (X, X, X), (None, X))
+
+
+def test_gradients_of_what_one_container_holds_are_found_by_its_keys():
+    found = sdfgad.grad(lambda p, x: np.sum((p["w"] @ x + p["b"]) ** 2), argnums=0)({"w": W, "b": np.ones(2)}, X)
+    assert found["b"] is found.p["b"] and {k: found[k].shape for k in ("w", "b")} == {"w": (2, 3), "b": (2,)}
+    with pytest.raises(KeyError, match="no gradient for 'c'; there are"):
+        found["c"]
+    both = sdfgad.grad(lambda p, q: np.sum(p["w"] * q["w"]))({"w": X}, {"w": X})
+    with pytest.raises(KeyError, match="several gradients are called 'w'"):
+        both["w"]

@@ -254,7 +254,7 @@ def pair(x):
 
 
 @pytest.mark.parametrize("ask, message", [
-    (lambda: sdfgad.jacobian(pair)(POINT), "not one real array"),
+    (lambda: sdfgad.jacobian(pair)(POINT), "not one floating array"),
     (lambda: sdfgad.jacobian(mapped, mode="sideways"), "mode='sideways'"),
     (lambda: sdfgad.hessian(sdfgad.grad(coupled)), "derivative of a derivative"),
     (lambda: sdfgad.hvp(coupled, (POINT,), (np.ones(3),)), "shape"),
@@ -264,6 +264,12 @@ def pair(x):
 def test_what_is_refused(ask, message):
     with pytest.raises(sdfgad.SdfgadError, match=message):
         ask()
+
+
+def test_a_complex_output_has_the_columns_of_forward_mode():
+    np.testing.assert_allclose(sdfgad.jacobian(lambda x: np.exp(2j * x))(POINT), np.diag(2j * np.exp(2j * POINT)))
+    with pytest.raises(sdfgad.UsageError, match="the output is complex"):
+        sdfgad.jacobian(lambda x: np.exp(2j * x), mode="reverse")(POINT)
 
 
 def test_an_output_may_be_named():

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import sdfgad
 from sdfgad.calls.results import Gradients
 
 ONE, TWO, THREE = np.ones(1), np.ones(2), np.ones(3)
@@ -42,3 +43,16 @@ def test_keys_of_containers_are_attributes():
 @pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))])
 def test_copies(twin):
     assert twin(NESTED).keys() == NESTED.keys()
+
+
+def flattened(u):
+    r = u * 2.0
+    return r.reshape(-1), r.reshape(2, 3, 4)[1:, :, ::2], (u.reshape(2, 3, 4) * 3.0).reshape(4, 6), r.T.reshape(2, 12)
+
+
+def test_arrays_of_another_shape_are_the_memory_that_was_written():
+    u = np.arange(24.0).reshape(6, 4)
+    found = sdfgad.forward(flattened)(u)
+    for one, other in zip(found, flattened(u), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert all(f.base is not None for f in found)

@@ -218,7 +218,7 @@ def unknown(x):
     (lambda: sdfgad.vmap(sdfgad.grad(lambda x: x * 2.0))(XS), OutputError, "each element"),
     (lambda: sdfgad.vmap(sdfgad.grad(model), out_axes=(0, 1)), UsageError, "out_axes"),
     (lambda: sdfgad.vmap(sdfgad.grad(model, donate=("x",))), UsageError, "donate"),
-    (lambda: sdfgad.vmap(sdfgad.hessian(model)), UnsupportedError, "derivative of a derivative"),
+    (lambda: sdfgad.vmap(sdfgad.hessian(model)), UnsupportedError, "a batch of matrices of derivatives"),
     (lambda: sdfgad.grad(sdfgad.vmap(sdfgad.grad(model))), UnsupportedError, "derivative of a derivative"),
     (lambda: sdfgad.vmap(3), UsageError, "not a function"),
 ])

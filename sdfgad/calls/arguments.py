@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.metadata import version
 from math import prod
@@ -29,11 +29,13 @@ from sdfgad.trees import leaves as leaves_of
 
 @dataclass(frozen=True)
 class Bound:
-    """The arguments of one call by parameter name, and the arrays among them by array name."""
+    """The arguments of one call by parameter name, and the arrays among them by array name. outside: what arrays from
+    outside of the function hold for this call, by container, where it is not what they hold when it runs."""
 
     values: Mapping[str, Any]
     leaves: Mapping[str, Any]
     signature: tuple[Any, ...]
+    outside: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 def bind(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
@@ -90,6 +92,18 @@ def as_called(fn: Callable[..., Any], bound: Bound) -> tuple[tuple[Any, ...], di
     """The arguments by position and those by name."""
     call = inspect.BoundArguments(_signature_of(fn), dict(bound.values))
     return call.args, call.kwargs
+
+
+def by_parameter(fn: Callable[..., Any], bound: Bound, tangents: Sequence[Any], given: int) -> dict[str, Any]:
+    """One for each of the `given` arguments of a call, or of those left to their defaults as well, in their order; a
+    tuple for what `*names` takes. UsageError for another number."""
+    kinds = [p.kind for n, p in _signature_of(fn).parameters.items() if n in bound.values]
+    starred = inspect.Parameter.VAR_POSITIONAL in kinds
+    if len(tangents) != given and (starred or len(tangents) != len(bound.values)):
+        raise UsageError(f"{given} arguments, {len(tangents)} tangents", code="SG205")
+    first = kinds.index(inspect.Parameter.VAR_POSITIONAL) if starred else len(tangents)
+    found = dict(zip(bound.values, tangents[:first], strict=False))
+    return {**found, list(bound.values)[first]: tuple(tangents[first:])} if starred else found
 
 
 def in_order(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -276,7 +290,7 @@ def _kinds(name: str, value: Any) -> list[str]:
 
 def _kind(path: str, value: Any) -> str:
     if not hasattr(value, "dtype") or not hasattr(value, "shape"):
-        return type(value).__name__
+        return type(value).__name__ + (f" (make it floating: float({path}))" if type(value) is int else "")
     kind = np.dtype(value.dtype)
     if not value.shape:
         return kind.name

@@ -1,7 +1,7 @@
 """What derivatives are taken along: seeds of outputs, tangents of arguments."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.arrays import Spec
-from sdfgad.calls.arguments import Bound, is_differentiable
+from sdfgad.calls.arguments import Bound, by_parameter, is_differentiable
 from sdfgad.errors import OutputError, UsageError
 from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.foreign.reading import adopted
@@ -93,16 +93,20 @@ def fitting(outputs: Sequence[tuple[tuple[int, ...], np.dtype]], given: Sequence
     return tuple(seeds)
 
 
-def tangents_of(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given: int,
+def listed(args: Any) -> tuple[Any, ...]:
+    """The arguments, or their tangents: an array or number in place of a tuple is the only one."""
+    alone = hasattr(args, "shape") or isinstance(args, (int, float, complex))
+    return (args,) if alone else tuple(args)
+
+
+def tangents_of(fn: Callable[..., Any], bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given: int,
                 together: bool = False, batched: bool = False) -> dict[str, Any]:
     """Tangents by name of leaf: one for each of the `given` arguments, or for those left to their defaults as well.
 
     together: other ranks may have some, so that this one needs none. batched: several of each, along a first axis.
     """
     if not isinstance(tangents, Mapping):
-        if len(tangents) not in (given, len(bound.values)):
-            raise UsageError(f"{given} arguments, {len(tangents)} tangents", code="SG205")
-        tangents = dict(zip(bound.values, tangents, strict=False))
+        tangents = by_parameter(fn, bound, listed(tangents), given)
     found, tangents = {}, adopted(tangents)
     spread = [leaf for n, t in tangents.items() for leaf in ([(n, t)] if n in bound.leaves else paths(n, t))]
     for name, t in spread:
@@ -116,7 +120,11 @@ def tangents_of(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given
         if isinstance(t, DeviceArray) and t.dtype != (kind := plain(bound.leaves[name], True, range(0)).dtype):
             raise UsageError(f"the tangent of {name!r} has elements of {t.dtype}, the argument of {kind}", code="SG212",
                              help="nobody casts elements on a device: cast it yourself")
-        found[name] = t if isinstance(t, Spec) else np.asarray(t)
+        t = t if isinstance(t, Spec) else np.asarray(t)
+        if not np.can_cast(t.dtype, kind := plain(bound.leaves[name], True, range(0)).dtype, "same_kind"):
+            raise UsageError(f"the tangent of {name!r} has elements of {t.dtype}, the argument of {kind}", code="SG205",
+                             help="a real argument has real tangents")
+        found[name] = t
     if not found and not together:
         raise UsageError("no tangent was given", code="SG205")
     return found

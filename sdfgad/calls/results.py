@@ -10,7 +10,7 @@ import numpy as np
 from sdfgad.calls.arguments import Bound
 from sdfgad.errors import UsageError
 from sdfgad.foreign.device_array import DeviceArray
-from sdfgad.ir.index import Ix
+from sdfgad.ir.index import Ix, put_together
 from sdfgad.ir.interpret import returned
 from sdfgad.ir.program import View
 from sdfgad.report.gradients import fragment_of
@@ -24,9 +24,9 @@ class Gradients:
     Unpacking and iteration give the gradients, as a tuple of them would: `dA, dx = g`, `for d in g`.
 
     Those of the arrays in an argument `p` that is a container have the names `g["p['W']"]`, and `g.p` is such a
-    container of gradients: what has none is left out of dicts and None everywhere else. `g.W` is short for
-    `g.p["W"]` or `g.p.W` where only one container has something of this name. An argument that is called like a method
-    is found as `g["items"]`.
+    container of gradients: what has none is left out of dicts and None everywhere else. `g.W` and `g["W"]` are short
+    for `g.p["W"]` or `g.p.W` where only one container has something of this name. An argument that is called like a
+    method is found as `g["items"]`.
     """
 
     def __init__(self, items: Mapping[str, Any], arguments: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -38,12 +38,20 @@ class Gradients:
         known = {**self.__dict__.get("_items", {}), **self.__dict__.get("_trees", {})}
         if name in known:
             return known[name]
-        inside = [(path, v) for path, key, v in self._inside() if key == name] if known else []
+        return self._named(name, AttributeError) if known else self._missing(name, AttributeError)
+
+    def _named(self, name: str, error: type[Exception]) -> Any:
+        """What one container alone has under a name."""
+        inside = [(path, v) for path, key, v in self._inside() if key == name]
         if len(inside) == 1:
             return inside[0][1]
         if inside:
-            raise AttributeError(f"several gradients are called {name!r}: {', '.join(path for path, _ in inside)}")
-        raise AttributeError(f"no gradient for {name!r}; there are {', '.join(known)}")
+            raise error(f"several gradients are called {name!r}: {', '.join(path for path, _ in inside)}")
+        return self._missing(name, error)
+
+    def _missing(self, name: str, error: type[Exception]) -> Any:
+        known = (*self.__dict__.get("_items", {}), *self.__dict__.get("_trees", {}))
+        raise error(f"no gradient for {name!r}; there are {', '.join(known)}")
 
     def _inside(self) -> Iterator[tuple[str, Any, Any]]:
         """What the containers hold: where it is, its key, and its gradient."""
@@ -59,7 +67,7 @@ class Gradients:
             return self._items[name]
         if name in self._trees:
             return self._trees[name]
-        raise KeyError(f"no gradient for {name!r}; there are {', '.join((*self._items, *self._trees))}")
+        return self._named(name, KeyError)
 
     def __contains__(self, name: object) -> bool:
         return name in self._items or name in self._trees
@@ -141,7 +149,7 @@ def _strided(view: View, base: np.ndarray | DeviceArray) -> tuple[int, tuple[int
     place = Ix(())
     for i, stride in zip(view.index, base.strides, strict=True):
         place = place + i * (stride // base.itemsize)
-    affine = place.affine
+    affine = put_together(place).affine
     if affine is None:
         return None
     strides = tuple(affine[0].get(f"_{k}", 0) * base.itemsize for k in range(len(view.shape)))

@@ -85,15 +85,14 @@ class Executable:
         self.written = frozenset(program.arguments) & all_writes(program.body)
         """Arguments that a call changes."""
         self._kinds = [(n, program.arrays[n].shape, program.arrays[n].dtype) for n in self.arguments]
-        self._constants = [_constant(program, n) for n in meta.arguments if n in program.constants]
+        self._constants = {n: _constant(program, n) for n in meta.arguments if n in program.constants}
         # Behind the arrays: where the call may work, how many bytes it has there, how many would have been enough.
         self._room = len(meta.arguments)
         self._pointers = (ctypes.c_void_p * (self._room + 3))()
         self._wanted = self.transient_bytes
         self._own = Workspace(self.transient_bytes if self.transient_bytes <= OWN else 0)
         self._work_in(self._own)
-        for k, value in enumerate(self._constants, start=len(self.arguments)):
-            self._pointers[k] = value.ctypes.data
+        self._take_constants(self._constants)
         self._failures = program.failures
         self._library = _load(folder / LIBRARY)
         self._handle = self._library.sg_open()
@@ -104,7 +103,9 @@ class Executable:
         self._lock = threading.Lock()
 
     def __call__(self, arguments: Mapping[str, np.ndarray]) -> None:
-        """Run on C-contiguous arrays of exactly the right shape and dtype, changed in place."""
+        """Run on C-contiguous arrays of exactly the right shape and dtype, changed in place. Constants among them are
+        those of this call alone."""
+        others = self._constants.keys() & arguments.keys()
         with self._lock:
             pointers = self._pointers
             for k, (name, shape, dtype) in enumerate(self._kinds):
@@ -114,7 +115,19 @@ class Executable:
                     raise UsageError(f"argument {name!r} has to be a C-contiguous array of {dtype} with shape {shape}, "
                                      f"not {array.dtype} with shape {array.shape}")
                 pointers[k] = address(array)
-            self._start(self.threads)
+            if not others:
+                self._start(self.threads)
+                return
+            held = {n: np.ascontiguousarray(arguments.get(n, c), c.dtype) for n, c in self._constants.items()}
+            self._take_constants(held)
+            try:
+                self._start(self.threads)
+            finally:
+                self._take_constants(self._constants)
+
+    def _take_constants(self, values: Mapping[str, np.ndarray]) -> None:
+        for k, value in enumerate(values.values(), start=len(self.arguments)):
+            self._pointers[k] = value.ctypes.data
 
     def there(self, arrays: Mapping[str, Any], stream: int, device: int) -> None:
         """Start it on arrays of a device, on a stream; numbers may be arrays of the host, which must stay as they are
@@ -224,7 +237,7 @@ class Executable:
     @property
     def constant_bytes(self) -> int:
         """Bytes of the constant tables."""
-        return sum(c.nbytes for c in self._constants)
+        return sum(c.nbytes for c in self._constants.values())
 
 
 _HEAD = object.__basicsize__

@@ -25,6 +25,19 @@ _BY_NAME: Mapping[str, str] = MappingProxyType({
 })
 
 
+ON_DERIVATIVES = (
+    "take derivatives outside, and pass their numbers. What depends on a gradient is differentiated by "
+    "sdfgad.vjp(sdfgad.grad(f), x), which gives the gradient and a pullback through it; sdfgad.jvp and jacobian take "
+    "sdfgad.grad(f), too, sdfgad.hvp the function and a direction")
+"""What to do in place of a derivative inside of a function."""
+
+
+def is_verb(function: Any) -> bool:
+    """Whether a Python function is one of sdfgad's that make or compute derivatives."""
+    package, _, place = str(function.__module__).partition(".")
+    return package == "sdfgad" and "." not in place.removeprefix("adapters.")
+
+
 def on_call(callee: Any, otherwise: str) -> str:
     """Advice for a call that is refused; `otherwise` where there is none of its own."""
     places = (type(getattr(callee, "__self__", None)).__module__, str(getattr(callee, "__module__", "")))

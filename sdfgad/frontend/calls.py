@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend import factors, interpolants, polyfills, special, vectorized
-from sdfgad.frontend.advice import on_call
+from sdfgad.frontend.advice import ON_DERIVATIVES, is_verb, on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import got, is_getter, list_method, of_text
 from sdfgad.frontend.batches import BatchedFunction, begun
@@ -244,6 +244,8 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
         return _polyfill(ctx, callee, body, arguments, keywords)
     if is_of_constants(function):
         return _constant_call(ctx, callee, arguments, keywords)
+    if is_verb(function):
+        raise ctx.refuse(f"sdfgad.{function.__name__} inside another function", ON_DERIVATIVES, "SG121")
     if package in ("numpy", "scipy", "dace"):
         module = ".".join(p for p in function.__module__.split(".") if not p.startswith("_"))
         raise ctx.refuse(f"a call of {module}.{function.__qualname__}",
@@ -265,9 +267,7 @@ def _called(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     """An object whose class makes it callable."""
     form = callee.form if isinstance(callee, Record) else type(callee)
     if form.__module__.split(".")[0] == "sdfgad":
-        raise ctx.refuse("a call of what sdfgad has made inside another function",
-                         "call the function itself; sdfgad.grad(sdfgad.grad(f)), jvp, vjp and jacobian take a gradient "
-                         "as it is, sdfgad.hvp the function and a direction", "SG121")
+        raise ctx.refuse("a call of what sdfgad has made inside another function", ON_DERIVATIVES, "SG121")
     if inspect.getattr_static(form, "__call__", None) is None:
         raise ctx.refuse(f"a call of {describe(callee)}", code="SG121")
     return invoke(ctx, of_class(ctx, callee, form, "__call__"), arguments, keywords)

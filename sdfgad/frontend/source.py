@@ -5,7 +5,7 @@ import ast
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -51,10 +51,10 @@ class SourceText:
 def code_of(fn: Callable[..., Any], text: str = "") -> SourceText:
     """The source of the Python function that a call runs; refused when there is none. text: what the user says it is.
     """
-    function = undecorated(fn.__func__ if isinstance(fn, MethodType) else fn)
+    function = undecorated(_called_first(fn))
     if not isinstance(function, FunctionType):
         raise unsupported(None, f"{getattr(fn, '__name__', fn)!r} is not a Python function with source code",
-                          "pass a function written in Python", "SG106")
+                          "pass a function written in Python, as lambda x: np.sum(x)", "SG106")
     for found in texts_of(function.__code__, text):
         node = _find(function, found)
         if node is not None:
@@ -86,6 +86,14 @@ def _without_text(function: FunctionType, given: str) -> UnsupportedError:
     return unsupported(None, f"the source of {function.__qualname__!r} cannot be read: Python keeps none",
                        "define it in a file or a notebook cell, or pass the text that defined it: "
                        f"sdfgad.grad({name if name.isidentifier() else 'f'}, source=text)", "SG106")
+
+
+def _called_first(fn: Any) -> Any:
+    """The function behind partials, methods, and objects that their classes make callable."""
+    while isinstance(fn, partial):
+        fn = fn.func
+    fn = fn if hasattr(fn, "__wrapped__") else method_of(fn) or fn
+    return fn.__func__ if isinstance(fn, MethodType) else fn
 
 
 def undecorated(fn: Any) -> Any:

@@ -190,8 +190,8 @@ class Ix:
         total = 0
         for m, c in self.terms:
             for a in m:
-                c *= env[a] if isinstance(a, str) else a.value([p.evaluate(env, read) for p in a.parts], read)
-            total += c
+                c = c * (env[a] if isinstance(a, str) else a.value([p.evaluate(env, read) for p in a.parts], read))
+            total = total + c  # not in place: arrays of numbers are taken, too
         return total
 
     @cached_property
@@ -296,6 +296,23 @@ def _split_divisible(a: Ix, b: int) -> tuple[Ix, Ix]:
     whole = _collect([(m, c // b) for m, c in a.terms if m and c % b == 0])
     rest = _collect([(m, c) for m, c in a.terms if not m or c % b])
     return whole, rest
+
+
+def put_together(a: Ix) -> Ix:
+    """`x` in place of `n * (x // n) + x % n`, which is where an element of x has gone in rows of n."""
+    for m, c in a.terms:
+        if len(m) == 1 and isinstance(m[0], Mod):
+            x, n = m[0].parts
+            whole, rows = _divided(x, n), c * (n.const or 0)
+            if rows and any(whole.terms == ((k, 1),) and v == rows for k, v in a.terms):
+                return put_together(a - c * _atom(m[0]) - rows * whole + c * x)
+    return a
+
+
+def _divided(x: Ix, n: Ix) -> Ix:
+    """`x // n`, and `y // (m * n)` where x is `y // m`."""
+    inner = next((a for a in x.atoms if isinstance(a, FloorDiv) and x == _atom(a)), None)
+    return floordiv(x, n) if inner is None else floordiv(inner.parts[0], inner.parts[1] * n)
 
 
 def without_remainders(a: Ix, b: Ix | None = None) -> Ix:

@@ -12,7 +12,7 @@ from sdfgad.errors import damaged
 from sdfgad.ir.called import PYTHON, PythonCall
 from sdfgad.ir.checksum import checksum
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
-from sdfgad.ir.index import Ix
+from sdfgad.ir.index import FloorDiv, Ix, Mod
 from sdfgad.ir.layout import Packing
 from sdfgad.ir.point_loops import check, point_loops
 from sdfgad.ir.primal import ACCUMULATE, PRIMALS
@@ -49,11 +49,22 @@ def returned(tree: Any, memory: Mapping[str, np.ndarray]) -> Any:
     if isinstance(tree, View):
         shape = tuple(n.evaluate({}) for n in tree.shape)
         out = np.empty(shape, tree.dtype)
+        if shape and all(map(_of_arrays, tree.index)):
+            every: Any = {f"_{k}": axis for k, axis in enumerate(np.ogrid[tuple(slice(n) for n in shape)])}
+            index: Any = tuple(i.evaluate(every) for i in tree.index)
+            out[...] = memory[tree.array][index]
+            return out
         for position in np.ndindex(shape):
             here = {f"_{k}": p for k, p in enumerate(position)}
             out[position] = memory[tree.array][tuple(i.evaluate(here) for i in tree.index)]
         return out if shape else out[()]
     return tree if contents(tree) is None else mapped(lambda t: returned(t, memory), tree)
+
+
+def _of_arrays(index: Ix) -> bool:
+    """Whether an index can be computed for all positions at once."""
+    return all(isinstance(a, str) or isinstance(a, (FloorDiv, Mod)) and all(map(_of_arrays, a.parts))
+               for a in index.atoms)
 
 
 def _poison(dtype: np.dtype) -> Any:

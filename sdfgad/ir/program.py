@@ -29,12 +29,16 @@ IN_MEMORY = ("argument", "transient", "constant")
 """Roles of arrays that lie in memory, under one name."""
 
 
+LASTING = "lasting"
+
+
 @dataclass(frozen=True)
 class Array:
     """A container: `shape` in elements (empty for a scalar), C order.
 
     role: "argument" belongs to the call, "disk" is a file, "constant" a table, "transient" the program's own, "tape" a
-    stack of such arrays, one of which the name stands for (`Push`, `Pop`).
+    stack of such arrays, one of which the name stands for (`Push`, `Pop`). LASTING: what a graph of DaCe keeps from
+    call to call, which only the front end says.
     packing: the part of the box that has room in memory, when that is not all of it; nothing else is ever touched.
     window: the part of the caller's array that it is, where a rank has no more of it: first and behind last by axis.
     """

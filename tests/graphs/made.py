@@ -95,3 +95,30 @@ def in_tiles(stop: str, wcr: str | None = None) -> dace.SDFG:
     state.add_memlet_path(state.add_read("x"), outer, inner, tasklet, dst_conn="a", memlet=Memlet("x[i]"))
     state.add_memlet_path(tasklet, after, behind, state.add_write("y"), src_conn="b", memlet=Memlet("y[i]", wcr=wcr))
     return sdfg
+
+
+def lasting(fresh: bool) -> dace.SDFG:
+    """`y = kept * x` with an array that DaCe keeps from call to call, after `kept = x`, or `kept = kept + x`."""
+    sdfg = dace.SDFG("lasting")
+    for name in ("x", "y"):
+        sdfg.add_array(name, [N], dace.float64)
+    sdfg.add_transient("kept", [N], dace.float64, lifetime=dace.AllocationLifetime.Persistent)
+    first, then = sdfg.add_state("first"), sdfg.add_state("then")
+    sdfg.add_edge(first, then, dace.InterstateEdge())
+    inputs = {"a": Memlet("x[i]")} | ({} if fresh else {"c": Memlet("kept[i]")})
+    first.add_mapped_tasklet("fill", {"i": "0:N"}, inputs, "b = a" if fresh else "b = a + c", {"b": Memlet("kept[i]")},
+                             external_edges=True)
+    then.add_mapped_tasklet("use", {"i": "0:N"}, {"a": Memlet("x[i]"), "c": Memlet("kept[i]")}, "b = a * c",
+                            {"b": Memlet("y[i]")}, external_edges=True)
+    return sdfg
+
+
+def adding_nothing() -> dace.SDFG:
+    """`0.0 * y + x * x` where nothing has been written to y, which is returned."""
+    sdfg = dace.SDFG("adding_nothing")
+    for name in ("x", "__return"):
+        sdfg.add_array(name, [N], dace.float64)
+    state = sdfg.add_state("only")
+    state.add_mapped_tasklet("work", {"i": "0:N"}, {"a": Memlet("x[i]"), "c": Memlet("__return[i]")},
+                             "b = 0.0 * c + a * a", {"b": Memlet("__return[i]")}, external_edges=True)
+    return sdfg

@@ -5,13 +5,16 @@ from collections.abc import Callable
 from typing import Any
 
 import dace
+import numpy as np
 import pytest
 from dace.transformation import dataflow, interstate
+from dace.transformation.auto.auto_optimize import auto_optimize
 
 import sdfgad
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.graphs.function import from_sdfg
 from sdfgad.frontend.graphs.reading import read
+from sdfgad.ir.interpret import run
 from tests.graphs import made, of_arrays, of_elements
 from tests.graphs.pairs import Pair, numbers
 from tests.graphs.test_programs import check_twin
@@ -44,6 +47,8 @@ CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
     "fusion": (by(dataflow.MapFusionVertical), ("jacobi", "broadcasts", "two_results")),
     "loops as maps": (by(interstate.LoopToMap), ("calls",)),
     "maps as loops": (by(dataflow.MapToForLoop, False), ("tasklet_map",)),
+    "auto-optimised": (lambda sdfg: auto_optimize(sdfg, dace.DeviceType.CPU),
+                       ("jacobi", "products", "calls", "two_results", "counted_by_data")),
     "one range each": (by(dataflow.MapExpansion, False), ("strided_maps", "broadcasts")),
 }
 PAIRS = {p.name: p for p in of_elements.PAIRS + of_arrays.PAIRS}
@@ -74,3 +79,21 @@ def test_extremes_in_tiles_are_refused() -> None:
     sdfg = made.in_tiles("t + 2", "lambda a, b: max(a, b)")
     with pytest.raises(UnsupportedError, match="SG134"):
         sdfgad.grad(from_sdfg(sdfg), wrt="x", output="y", reduce="sum")(numbers(6), numbers(6, seed=1))
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_what_lives_from_call_to_call_is_filled_by_each(fresh: bool) -> None:
+    gradient = sdfgad.grad(from_sdfg(made.lasting(fresh)), wrt="x", output="y", reduce="sum")
+    x = numbers(6)
+    if fresh:
+        np.testing.assert_allclose(gradient(x, np.zeros(6)), 2.0 * x)
+        return
+    with pytest.raises(UnsupportedError, match="'kept', which lives from call to call, and may be looked at"):
+        gradient(x, np.zeros(6))
+
+
+def test_memory_that_nobody_has_written_adds_nothing() -> None:
+    """`0.0 * y[i] + x[i] * x[i]`, as products leave it that are not added to anything."""
+    x = numbers(6)
+    parsed = read(from_sdfg(made.adding_nothing()), (x,), {})
+    np.testing.assert_allclose(run(parsed.program, parsed.collect((x,))), x * x)  # what nobody writes is NaN there

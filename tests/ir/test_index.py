@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdfgad.ir.index import Ix, elem, floordiv, ix, maximum, minimum, mod
+from sdfgad.ir.index import Ix, elem, floordiv, ix, maximum, minimum, mod, put_together
 
 NAMES = ("i", "j", "n")
 TABLE = (3, 0, 2, 7, 1)
@@ -113,3 +113,18 @@ def test_elements_of_arrays():
 def test_zero_is_one_object_in_every_disguise():
     assert ix("i") * 0 == ix(0) == Ix(())
     assert ix(0).const == 0
+
+
+def test_rows_of_a_range_are_put_together():
+    i, j = ix("i"), ix("j")
+    assert put_together(300 * floordiv(i, 300) + mod(i, 300)) == i
+    assert put_together(2 * j + 24 * floordiv(i + j, 12) + 2 * mod(i + j, 12) + 5) == 2 * i + 4 * j + 5
+    assert put_together(12 * floordiv(i, 12) + 4 * mod(floordiv(i, 4), 3) + mod(i, 4)) == i
+    assert put_together(20 * floordiv(i, 10) + mod(i, 10)) == 20 * floordiv(i, 10) + mod(i, 10)  # rows further apart
+    assert put_together(10 * floordiv(i, 10) + mod(j, 10)) == 10 * floordiv(i, 10) + mod(j, 10)
+
+
+def test_an_index_of_many_positions_at_once():
+    i, j = np.ogrid[:7, :5]
+    index = mod(ix("i") * 3 + ix("j"), 4) + 5 * floordiv(ix("j") + 2 * ix("i"), 3) * ix("i")
+    np.testing.assert_array_equal(index.evaluate({"i": i, "j": j}), (3 * i + j) % 4 + 5 * ((j + 2 * i) // 3) * i)

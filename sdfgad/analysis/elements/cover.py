@@ -3,12 +3,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 
 import numpy as np
 
+from sdfgad.errors import unsupported
 from sdfgad.ir.index import Ix
-from sdfgad.ir.program import Array, Lib, Map, Range, Stmt, Store
+from sdfgad.ir.program import LASTING, Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.walk import children, reads
 
 
 def is_pointwise(domain: Sequence[Range], index: tuple[Ix, ...]) -> bool:
@@ -61,3 +65,37 @@ def replaced(stmt: Stmt, arrays: Mapping[str, Array]) -> frozenset[str]:
     if isinstance(stmt, Lib) and not stmt.attrs.get("accumulate"):
         return frozenset(v.array for v in stmt.outs if v.array in arrays and v == arrays[v.array].whole)
     return frozenset()
+
+
+def exposed(block: Block, arrays: Mapping[str, Array]) -> frozenset[str]:
+    """Arrays that one run of a block may look at before it has filled them."""
+    found: set[str] = set()
+    _visit(block, frozenset(), arrays, found)
+    return frozenset(found)
+
+
+def _visit(block: Block, filled: frozenset[str], arrays: Mapping[str, Array], found: set[str]) -> frozenset[str]:
+    """Adds to `found`; gives the arrays filled at the end."""
+    for stmt in block:
+        found |= reads(stmt) - filled
+        ends = [_visit(inner, filled, arrays, found) for inner in children(stmt)]
+        if isinstance(stmt, If):
+            filled = ends[0] & ends[1]
+        elif isinstance(stmt, Loop) and stmt.until is None and stmt.range.trips:
+            filled = ends[0]
+        else:
+            filled |= replaced(stmt, arrays)
+    return filled
+
+
+def of_one_call(program: Program) -> Program:
+    """The program with arrays that live from call to call as its own, as each call fills them before it looks at them;
+    UnsupportedError where it may not."""
+    lasting = {n: a for n, a in program.arrays.items() if a.role == LASTING}
+    if not lasting:
+        return program
+    for name in sorted(exposed(program.body, program.arrays) & lasting.keys()):
+        raise unsupported(lasting[name].source, f"{lasting[name].label!r}, which lives from call to call, and may be "
+                          "looked at before a call has filled it", "fill it first, or use another lifetime", "SG110")
+    own = {n: replace(a, role="transient") for n, a in lasting.items()}
+    return program.but(arrays=MappingProxyType({**program.arrays, **own}))

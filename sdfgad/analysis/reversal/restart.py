@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sdfgad.analysis.elements.access import AFTER, Access, Site, meets_later, overwrites, reads_of, run_range, writes_of
-from sdfgad.analysis.elements.cover import replaced
+from sdfgad.analysis.elements.cover import exposed
 from sdfgad.ir.expr import Call, Expr, Load, walk
-from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store, While
-from sdfgad.ir.walk import children, range_elems, reads, statements, writes
+from sdfgad.ir.program import Loop, Map, Program, Range, Stmt, Store, While
+from sdfgad.ir.walk import range_elems, reads, statements, writes
 
 
 @dataclass(frozen=True)
@@ -111,24 +111,3 @@ def _all_reads(stmt: Stmt, site: Site) -> list[Access]:
     found = reads_of(stmt, site)
     known = {a.array for a in found}
     return found + [Access(n, (), (), site, AFTER) for n in sorted(reads(stmt) - known)]
-
-
-def exposed(block: Block, arrays: Mapping[str, Array]) -> frozenset[str]:
-    """Arrays that one run of a block may look at before it has filled them."""
-    found: set[str] = set()
-    _visit(block, frozenset(), arrays, found)
-    return frozenset(found)
-
-
-def _visit(block: Block, filled: frozenset[str], arrays: Mapping[str, Array], found: set[str]) -> frozenset[str]:
-    """Adds to `found`; gives the arrays filled at the end."""
-    for stmt in block:
-        found |= reads(stmt) - filled
-        ends = [_visit(inner, filled, arrays, found) for inner in children(stmt)]
-        if isinstance(stmt, If):
-            filled = ends[0] & ends[1]
-        elif isinstance(stmt, Loop) and stmt.until is None and stmt.range.trips:
-            filled = ends[0]
-        else:
-            filled |= replaced(stmt, arrays)
-    return filled

@@ -18,7 +18,7 @@ from sdfgad.frontend.graphs.numbers import WIDE, index_of
 from sdfgad.frontend.graphs.places import ContainerPlace, ElementBox, packed, seen_as
 from sdfgad.ir.expr import Expr, Index, Load, call, const, index_elems, loads, moved
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Let, Loop, Map, Range, Stmt, Store
+from sdfgad.ir.program import LASTING, Let, Loop, Map, Range, Stmt, Store
 from sdfgad.names import loop_variable
 
 _DACE = str(Path(find_spec("dace").origin or "").parent) + "/"  # type: ignore[union-attr]
@@ -185,7 +185,9 @@ class GraphFrame:
     def declared(self, name: str, desc: Any, shape: tuple[Ix, ...]) -> str:
         if name in self.sdfg.constants and not isinstance(self.sdfg.constants[name], (int, float, complex)):
             return self.builder.constant(np.asarray(self.sdfg.constants[name]), name.removeprefix("__g_")).view.array
-        return self.builder.declare(() if is_scalar(desc) else shape, np.dtype(desc.dtype.type), name).name
+        lasts = desc.transient and getattr(desc, "lifetime", None) is not None and desc.lifetime.name == "Persistent"
+        return self.builder.declare(() if is_scalar(desc) else shape, np.dtype(desc.dtype.type), name,
+                                    LASTING if lasts else "transient").name
 
     def check_kind(self, name: str, desc: Any, node: Any) -> None:
         kind, storage = type(desc).__name__, desc.storage.name
@@ -197,8 +199,6 @@ class GraphFrame:
             raise self.refuse(f"{name!r}, which lies in {storage}", "let sdfgad place arrays: device='gpu'", node=node)
         if getattr(desc, "may_alias", False) and not desc.transient and not self.key[1:]:
             raise self.refuse(f"{name!r}, which may be part of another array", "copy it", node=node)
-        if desc.transient and getattr(desc, "lifetime", None) is not None and desc.lifetime.name == "Persistent":
-            raise self.refuse(f"{name!r}, which lives from call to call", "use another lifetime", node=node)
 
     def layout(self, desc: Any, node: Any) -> tuple[tuple[Ix, ...], tuple[Ix, ...]]:
         shape = tuple(self.index(n, node) for n in desc.shape)
@@ -212,7 +212,7 @@ class GraphFrame:
         held = self.builder.arrays[array]
         if held.shape and all(n.const is not None for n in shape) and held.shape == tuple(n.const for n in shape):
             return
-        if held.shape and held.role == "transient":
+        if held.shape and held.role in ("transient", LASTING):
             extents = tuple(max(a, self.builder.extent(b)) for a, b in zip(held.shape, shape, strict=True))
             if extents != held.shape:
                 self.builder.arrays[array] = replace(held, shape=extents)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -22,7 +23,8 @@ from sdfgad.frontend.parse import Parsed
 from sdfgad.frontend.surroundings import Surroundings
 from sdfgad.ir.expr import Expr, Index, Load, const
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Program, View, all_of
+from sdfgad.ir.program import LASTING, Block, Map, Program, Store, View, all_of
+from sdfgad.ir.walk import children, reads, writes
 
 MOST_READINGS = 200
 _NUMBERS = (bool, int, float, complex, np.generic)
@@ -114,6 +116,7 @@ class _Call:
         self.missing(frame)
         open_frame(frame)
         RegionReader(frame, nested).read()
+        self.begin(builder)
         checked = frozenset(builder.arguments) - builder.mutated
         accesses = check_known(builder.accesses, builder.constants, checked)
         body = guarded(tuple(builder.blocks[0]), builder.arrays, builder.scope, checked | builder.constants.keys())
@@ -152,6 +155,19 @@ class _Call:
                 self.start(frame, name, cast(Load(array.name, (), own), dtype))
         return traced
 
+    def begin(self, builder: Builder) -> None:
+        """Zeros where an array is looked at before anything of it is written, as in `0.0 * y[i] + s` for products that
+        add nothing to y: memory that nobody has written may hold no numbers."""
+        lasting = (n for n, a in builder.arrays.items() if a.role == LASTING)
+        given, found = {*builder.arguments, *builder.constants, *lasting}, set[str]()
+        _unwritten(tuple(builder.blocks[0]), given, found)
+        body, builder.blocks[0][:] = list(builder.blocks[0]), []
+        for name in sorted(found):
+            array = builder.arrays[name]
+            domain = all_of(array.shape, "d")
+            builder.emit(Map(domain, (Store(name, tuple(ix(r.var) for r in domain), const(0, array.dtype)),)))
+        builder.blocks[0].extend(body)
+
     def start(self, frame: GraphFrame, name: str, e: Expr) -> None:
         """A number of the graph that begins as something that is given."""
         made = frame.builder.declare((), e.dtype, name)
@@ -174,6 +190,16 @@ class _Call:
             raise UsageError(f"{self.name}: nobody says what {', '.join([*arrays, *symbols])} is", code="SG205",
                              help="pass it by name, as in gradient(A, N=10); of a @dace.program take "
                                   "sdfgad.from_sdfg(program.to_sdfg())")
+
+
+def _unwritten(block: Block, touched: set[str], found: set[str]) -> None:
+    """Adds to `found` what is read before any of it is written."""
+    for stmt in block:
+        for part in (replace(stmt, body=(p,)) for p in stmt.body) if isinstance(stmt, Map) else (stmt,):
+            found |= reads(part) - touched
+            touched |= writes(part)
+        for inner in children(stmt):
+            _unwritten(inner, touched, found)
 
 
 def open_frame(frame: GraphFrame) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from sdfgad.analysis.afresh import looked_at_before_made
 from sdfgad.analysis.elements.access import DURING, Access, meets_later, overlap_in, reads_of, sites
-from sdfgad.analysis.reversal.restart import exposed
+from sdfgad.analysis.elements.cover import exposed
 from sdfgad.ir.expr import Load, Local, loads
 from sdfgad.ir.program import Block, Loop, Map, Pop, Program, Push, Stmt, Store, While
 from sdfgad.ir.walk import children, reads, rebuild, statements, writes

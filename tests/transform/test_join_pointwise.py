@@ -234,3 +234,17 @@ def test_native_code_adds_where_an_array_says() -> None:
     made = joined(before, tolerance=1e-14)
     assert len(maps(made)) < 4
     agree(made, {"p": np.array([3, -1, 3, 0, 6, 99, 3])})
+
+
+@pytest.mark.parametrize("other, count", [
+    (mul(X, T), 1), (mul(Y, load("t", "i", 0)), 2), (X, 1),
+], ids=["what both load", "something else", "itself"])
+def test_sums_over_all_points_share_what_they_load(other: Expr, count: int) -> None:
+    first = mapped(POINTS, store("row", (0,), mul(X, load("z", "i", "j")), "+"))
+    made = maps(joined(build(first, mapped(POINTS, store("row", (3,), other, "+"))), tolerance=1e-13))
+    assert sum(len(m.domain) == 2 for m in made) == count
+
+
+def test_sums_of_rows_stay_apart() -> None:
+    first, other = store("row", ("i",), mul(X, T), "+"), store("wide", (0, "j"), mul(X, Y), "+")
+    assert len(maps(joined(build(mapped(POINTS, first), mapped(POINTS, other))))) == 2

@@ -212,10 +212,12 @@ def _point_by_point(pair: Pair, both: Map, arrays: Mapping[str, Array]) -> bool:
 class _Shared:
     """What a map may have in common with others. sums: whether it collects sums, alone: and does nothing else, where no
     array decides the places. touched: array and index of every access; places: of those that hit another element at
-    each point, written: and write it. work: what it computes anew at every point."""
+    each point, written: and write it. total: whether all sums run over all points. work: what it computes anew at
+    every point."""
 
     sums: bool
     alone: bool
+    total: bool
     touched: frozenset[_Place]
     places: frozenset[_Place]
     written: frozenset[_Place]
@@ -230,17 +232,21 @@ def _shared(stmt: Map) -> _Shared:
         places = {(t.array, t.index) for t in touches(stmt) if is_pointwise(stmt.domain, t.index)}
         written = {(t.array, t.index) for t in touches(stmt) if t.written}
         tiled = all(sums) and not _scattered(stmt)
-        known = _Shared(any(sums), tiled, frozenset((t.array, t.index) for t in touches(stmt)), frozenset(places),
-                        frozenset(places & written), frozenset(_work(stmt)))
+        names = {r.var for r in stmt.domain}
+        total = all(names.isdisjoint(i.symbols) for p in stmt.body if isinstance(p, Store) for i in p.index)
+        known = _Shared(any(sums), tiled, tiled and total, frozenset((t.array, t.index) for t in touches(stmt)),
+                        frozenset(places), frozenset(places & written), frozenset(_work(stmt)))
         object.__setattr__(stmt, "_shared", known)
     return known
 
 
 def _shares(first: Map, second: Map, readers: bool) -> bool:
     """Whether both touch one element at every point, another one at each; without `readers` sums have to add what was
-    written there."""
+    written there. Sums over all points share what they load."""
     one, other = _shared(first), _shared(second)
     work = readers and not one.work.isdisjoint(other.work)
+    if one.total and other.total:
+        return readers and not one.places.isdisjoint(other.touched)
     if one.alone and (other.alone or not work):
         return False  # sums alone run in tiles
     here = one.written if other.sums and not work else one.places

@@ -362,9 +362,9 @@ def test_fft(values: np.dtype, dtype: np.dtype, inverse: bool) -> None:
 @pytest.mark.parametrize("dtype", [F8, F4, I8, I4, np.dtype("u1")], ids=str)
 def test_argsort(dtype: np.dtype) -> None:
     body, arrays, values = [], {}, {}  # a few values and more, equal ones, what is not a number
-    for n in (50, 513, 3000):
+    for n in (9, 96, 97, 512, 513, 3000):
         one, order = f"A{n}", f"p{n}"
-        values[one] = (np.random.default_rng(n).standard_normal(n) * 100).round(0 if n == 50 else 1).astype(dtype)
+        values[one] = (np.random.default_rng(n).standard_normal(n) * 100).round(0 if n < 100 else 1).astype(dtype)
         if dtype.kind == "f":
             values[one][:9] = [0.0, -0.0, np.inf, 1e-40, -np.nan, -np.inf, -0.0, np.nan, 1e30]
         body.append(Lib("argsort", (view_of_line(order, n, I8),), (view_of_line(one, n, dtype),)))

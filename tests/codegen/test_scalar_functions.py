@@ -7,7 +7,7 @@ import pytest
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.primal import PRIMALS, UNFINISHED
-from sdfgad.ir.special import OF_ORDERS
+from sdfgad.ir.special import OF_ORDERS, SHAPES
 from sdfgad.ir.special import SPECIAL as SPECIAL_FUNCTIONS
 from tests.codegen.build_programs import (
     B1,
@@ -37,14 +37,14 @@ INTEGER = (f"add sub mul neg floordiv mod abs sign maximum minimum fmax fmin {OR
 COMPLEX = f"add sub mul div neg pow abs sign sqrt {COMMON} eq ne {TESTS} real imag conj".split()
 BOOLEAN = "add mul maximum minimum and or not bitand bitor bitxor invert eq ne".split()
 UNARY = frozenset(f"neg abs sign sqrt cbrt {COMMON} erf floor ceil trunc rint not invert {TESTS} real imag conj "
-                  "stop_gradient".split()) | SPECIAL_FUNCTIONS.keys() - OF_ORDERS
+                  "stop_gradient".split()) | SPECIAL_FUNCTIONS.keys() - OF_ORDERS - SHAPES.keys()
 LISTS = {F8: REAL, F4: REAL, C16: COMPLEX, C8: COMPLEX, I8: INTEGER, np.dtype("i4"): INTEGER, np.dtype("i1"): INTEGER,
          np.dtype("u1"): INTEGER, np.dtype("u8"): [f for f in INTEGER if f not in ("neg", "abs", "sign")], B1: BOOLEAN}
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 0.5, -0.5, 1.5, 3.0, -3.0, 1e-3, 700.0, np.inf, -np.inf, np.nan)
 
 
-def operands(dtype: np.dtype, fn: str) -> tuple[np.ndarray, np.ndarray]:
-    """All pairs of the values that matter for a type."""
+def operands(dtype: np.dtype, fn: str) -> tuple[np.ndarray, ...]:
+    """The values that matter for a type, where there are two operands all pairs; shapes are above zero."""
     if dtype.kind == "b":
         values = np.array([False, True])
     elif dtype.kind in "iu":
@@ -56,11 +56,12 @@ def operands(dtype: np.dtype, fn: str) -> tuple[np.ndarray, np.ndarray]:
         values = np.array([complex(a, b) for a in parts for b in parts], dtype)
     else:
         values = np.array(SPECIAL, dtype)
-    others = np.array([1, 2, 3, 5], dtype) if fn in OF_ORDERS else values
+    shapes = [0.5, 1.0, 2.5, 7.0] if SHAPES.get(fn) else [1, 2, 3, 5] if fn in OF_ORDERS else None
+    others = values if shapes is None else np.array(shapes, dtype)
     a, b = np.repeat(values, len(others)), np.tile(others, len(values))
     if fn in ("shl", "shr"):
         b = np.abs(b.astype(np.int64)).astype(dtype)
-    return a, b
+    return (a,) if fn in UNARY else (a, b, b[::-1].copy()) if SHAPES.get(fn) == 2 else (a, b)
 
 
 @pytest.mark.parametrize("dtype", LISTS, ids=str)
@@ -68,8 +69,8 @@ def test_functions(dtype: np.dtype) -> None:
     statements, arguments, expected = [], {}, {}
     arrays: dict[str, tuple[tuple[int, ...], np.dtype]] = {}
     for fn in LISTS[dtype]:
-        a, b = operands(dtype, fn)
-        inputs = (a,) if fn in UNARY else (a, b)
+        inputs = operands(dtype, fn)
+        a = inputs[0]
         with np.errstate(all="ignore"):
             want = np.asarray(PRIMALS[fn](*inputs))
         result = want.dtype if want.dtype.kind == "b" or fn in ("abs", "real", "imag") else dtype

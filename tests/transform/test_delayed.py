@@ -6,17 +6,19 @@ import pytest
 
 import sdfgad
 from sdfgad.calls.arguments import bind
+from sdfgad.ir.index import elem
 from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import statements
 from sdfgad.pipeline import Request, derive
 from sdfgad.transform.products.delayed import delay_updates
-from tests.support.build import F8, at, each, loop, one, put, span
+from tests.support.build import F8, I8, at, each, loop, one, put, span
 from tests.support.oracle import check_same, numerical_gradient
 
 N, M = 80, 70
 """As many as 9 iterations are put off."""
-SHAPES = {"c": (N, M), "e": (M, N), "v": (N,), "w": (M,), "x": (90, M), "s": ()}
+SHAPES = {"c": (N, M), "e": (M, N), "h": (2, N, M), "v": (N,), "w": (M,), "x": (90, M), "s": (), "n": (1,)}
+COUNT = 1 - at("n", 0, dtype=I8)
 I, J = span("i", 0, N), span("j", 0, M)
 STEP = each(I, put("v", ("i",), at("v", "i") * 0.9 + at("x", "t", 0)))
 UPDATE = each((I, J), put("c", ("i", "j"), at("v", "i") * at("x", "t", "j") * 3.0, "+"))
@@ -24,7 +26,8 @@ TURNED = each((I, J), put("e", ("j", "i"), at("v", "i") * at("w", "j"), "+"))
 
 
 def build(*body: Stmt) -> Program:
-    return Program("p", {n: Array(n, s, F8, "argument") for n, s in SHAPES.items()}, tuple(SHAPES), body)
+    arrays = {n: Array(n, s, I8 if n == "n" else F8, "argument") for n, s in SHAPES.items()}
+    return Program("p", arrays, tuple(SHAPES), body)
 
 
 def delayed(*body: Stmt) -> Program:
@@ -63,11 +66,18 @@ def test_two_matrices_and_what_comes_between():
     (STEP, each((I, J), put("c", ("i", "j"), at("v", "i") + at("x", "t", "j"), "+"))),
     (STEP, each((span("i", 0, 8), span("j", 0, 9)), put("c", ("i", "j"), at("v", "i") * at("x", "t", "j"), "+"))),
     (STEP, each((I, J), put("c", ("i", "j"), at("v", "i") * at("x", "t", "j")))),
-], ids=["looked at", "written elsewhere", "a factor of its own", "a sum", "small", "assigned"])
+    (each((I, J), put("h", (elem("n", (0,)), "i", "j"), at("v", "i") * at("w", "j"), "+")), one("n", (0,), COUNT)),
+], ids=["looked at", "written elsewhere", "a factor of its own", "a sum", "small", "assigned", "data say where"])
 def test_what_stays_as_it_is(body: tuple[Stmt, ...]):
     before = build(loop(span("t", 0, 18), *body))
     assert delay_updates(before) is before
     assert delay_updates(build(loop(span("t", 0, 5), STEP, UPDATE))) == build(loop(span("t", 0, 5), STEP, UPDATE))
+
+
+def test_iterations_that_run_at_once_share_no_vectors():
+    update = each((I, J), put("h", ("r", "i", "j"), at("x", "t", 0) * at("x", "t", "j"), "+"))
+    before = build(Loop(span("r", 0, 2), (loop(span("t", 0, 18), update),), parallel=True))
+    assert delay_updates(before) is before
 
 
 def test_weights_of_a_recurrent_network():

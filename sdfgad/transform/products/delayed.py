@@ -9,7 +9,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, Load, loads, symbols_of
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_variables, rebuild, statements, within
+from sdfgad.ir.walk import all_variables, children, rebuild, statements, with_children, within
 from sdfgad.names import fresh, variable
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.products.products import terms
@@ -35,7 +35,7 @@ def delay_updates(program: Program) -> Program:
     Hammarling, Duff 1990).
     """
     work = _Delaying(dict(program.arrays), all_variables(program.body))
-    body = rebuild(program.body, lambda s: work.loop(s) if isinstance(s, Loop) else (s,))
+    body = work.block(program.body)
     return program.but(body=body, arrays=work.arrays) if len(work.arrays) > len(program.arrays) else program
 
 
@@ -65,6 +65,15 @@ class _Delaying:
 
     def __init__(self, arrays: dict[str, Array], variables: set[str]) -> None:
         self.arrays, self.variables = arrays, variables
+
+    def block(self, block: Block) -> Block:
+        """The block with its loops in blocks, inner ones first. Parallel iterations would share the vectors."""
+        out: list[Stmt] = []
+        for stmt in block:
+            if not (isinstance(stmt, Loop) and stmt.parallel) and children(stmt):
+                stmt = with_children(stmt, [self.block(b) for b in children(stmt)])
+            out += self.loop(stmt) if isinstance(stmt, Loop) else (stmt,)
+        return tuple(out)
 
     def loop(self, loop: Loop) -> Block:
         """The loop in blocks, and what is left over at its end."""
@@ -137,7 +146,7 @@ def _update_of(stmt: Map, arrays: dict[str, Array]) -> _Update | None:
         return None
     names = [r.var for r in stmt.domain]
     if any(r.trips is None or r.step != 1 or r.start.const is None for r in stmt.domain) or \
-            any([i == ix(n) for i in store.index].count(True) != 1 for n in names):
+            any([i == ix(n) for i in store.index].count(True) != 1 for n in names) or any(i.elems for i in store.index):
         return None
     found = terms(store.expr, frozenset(names))
     sides = [[f for f in found[0].factors if n in symbols_of(f)] for n in names] if len(found) == 1 else [[], []]

@@ -16,9 +16,12 @@ def touched(access: Access) -> tuple[Row, ...] | None:
     found = _LinearRows()
     for r in ranges:
         found.inside(r)
-    for k, i in enumerate(access.index):
-        found.equal(ix(axis(k)), i)
-    return shadow(found.rows, [axis(k) for k in range(len(access.index))])
+    # Positions in a view are called like those in an array.
+    names = {f"position {k}": axis(k) for k in range(len(access.index))}
+    for name, i in zip(names, access.index, strict=True):
+        found.equal(ix(name), i)
+    rows = shadow(found.rows, list(names))
+    return None if rows is None else tuple(({names[v]: c for v, c in row.items()}, n) for row, n in rows)
 
 
 class _LinearRows:

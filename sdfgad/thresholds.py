@@ -294,6 +294,11 @@ class Thresholds:
     """Multiplications: loops of fewer stay loops (`contract`)."""
     contracted_extent: int = _from(8, least=1)
     """Likewise of anything thinner than this."""
+    delayed_share: float = _from(0.25, least=2.0)
+    """Of a matrix: what the vectors of updates that are put off take, at most, so that limits of memory hardly notice
+    (`delay_updates`)."""
+    whole_terms: int = _from(16, least=1)
+    """Points that have all terms of a sum: for fewer the borders are no nests of their own (`whole_terms_apart`)."""
     sweep_groups: int = _from(4, least=1)
     """Of sweeps side by side: with fewer, threads would mostly wait for each other (`skew_and_jam`)."""
     sweep_blocks: int = _from(2, least=1)

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.codegen.cpu.order.clipped import FEWEST, whole_terms_apart
+from sdfgad.codegen.cpu.order.clipped import whole_terms_apart
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Map
+from sdfgad.thresholds import thresholds
 from tests.codegen.build_programs import F8, load, mapped, mul, program, span, store
 from tests.support.oracle import check_same, numerical_gradient
 
@@ -42,7 +43,7 @@ def test_points_with_all_terms(stmt: Map, whole: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("stmt", [
     gathered(0, TERMS, I + D),
-    gathered(0, minimum(I + 1, TERMS), points=(FEWEST + 5,)),
+    gathered(0, minimum(I + 1, TERMS), points=(thresholds().whole_terms + 5,)),
     gathered(0, minimum(2 * I + 1, TERMS), I),
     gathered(0, minimum(I, N)),
 ], ids=["no borders", "few points", "two at a time", "a triangle"])

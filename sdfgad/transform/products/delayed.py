@@ -19,8 +19,6 @@ MOST = 32
 """Iterations put off: the matrix is then read and written so rarely that more would not be seen."""
 FEW = 40
 """Statements that may stand twice, where iterations are left over behind the last block."""
-_SHARE = 4
-"""What is kept of the vectors takes this part of the matrix at most, so that limits of memory hardly notice."""
 
 
 def delay_updates(program: Program) -> Program:
@@ -57,7 +55,7 @@ class _Update:
     def most(self) -> int:
         """Iterations that may be put off."""
         n, m = self.extents
-        return min(MOST, n * m // (_SHARE * (n + m)))
+        return min(MOST, int(thresholds().delayed_share * n * m / max(1, n + m)))
 
 
 class _Delaying:

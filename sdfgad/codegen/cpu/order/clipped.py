@@ -5,9 +5,7 @@ from dataclasses import dataclass, replace
 
 from sdfgad.ir.index import Ix, Max, Min, ix
 from sdfgad.ir.program import Map, Range
-
-FEWEST = 16
-"""So many points that have all terms, or the parts are not worth their loops."""
+from sdfgad.thresholds import thresholds
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ def _cut(outer: Range, start: _Settled, stop: _Settled) -> tuple[int, int] | Non
         return None
     low = max([first, *(s.low for s in (start, stop) if s.low is not None)])
     high = min([end, *(s.high for s in (start, stop) if s.high is not None)])
-    return (low, high) if high - low >= max(FEWEST, stop.value - start.value) else None
+    return (low, high) if high - low >= max(thresholds().whole_terms, stop.value - start.value) else None
 
 
 def _parts(stmt: Map, outer: Range, inner: Range, cut: tuple[int, int],

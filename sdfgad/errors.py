@@ -139,8 +139,7 @@ class UnsupportedError(SdfgadError, NotImplementedError):
 
     def __init__(
         self, what: str = "", *, source: SourceLine | None = None, code: str = "", help: str = "",
-        others: tuple[UnsupportedError, ...] = (), calls: tuple[SourceLine, ...] = (),
-        within: tuple[SourceLine, ...] = (),
+        calls: tuple[SourceLine, ...] = (), within: tuple[SourceLine, ...] = (),
     ) -> None:
         super().__init__(what, code=code, help=help)
         self.what = what
@@ -148,13 +147,11 @@ class UnsupportedError(SdfgadError, NotImplementedError):
         self.file = source.file if source else ""
         self.line = source.line if source else 0
         self.column = source.column if source else 0
-        self.others = others
         self.calls = calls
         self.within = within
 
     def __str__(self) -> str:
-        return "\n".join((self._own_text(), *(error._own_text() for error in self.others),
-                          f"  see:  sdfgad explain {self.code}"))
+        return f"{self._own_text()}\n  see:  sdfgad explain {self.code}"
 
     def _own_text(self) -> str:
         headline = f"[{self.code}] {CODES.get(self.code, 'not supported')}"
@@ -321,12 +318,6 @@ def unsupported_in_calls(places: Sequence[SourceLine], what: str, help: str, cod
     within = tuple(places[last + 1:])
     return UnsupportedError(what, source=places[last], code=code, calls=tuple(places[:last]), within=within,
                             help=_OF_A_LIBRARY if within else help)
-
-
-def unsupported_all(errors: Sequence[UnsupportedError]) -> UnsupportedError:
-    """One error that shows all of ``errors`` (at least one), so that the user can mend them in one go."""
-    first, *rest = errors
-    return UnsupportedError(first.what, source=first.source, code=first.code, help=first.help, others=tuple(rest))
 
 
 def damaged(array: str) -> SnapshotError:

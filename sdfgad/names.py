@@ -35,16 +35,6 @@ def grad_of(name: str) -> str:
     return GRAD + name
 
 
-def tape_of(name: str) -> str:
-    """The array that stores values of ``name`` for the reverse sweep."""
-    return TAPE + name
-
-
-def again_of(name: str) -> str:
-    """The array that holds recomputed values of ``name``."""
-    return AGAIN + name
-
-
 def is_generated(name: str) -> bool:
     """Whether a user's ``name`` would collide with the names made up here."""
     return name.startswith((GRAD, TAPE, AGAIN))

@@ -18,7 +18,6 @@ from sdfgad.errors import (
     UnsupportedError,
     damaged,
     unsupported,
-    unsupported_all,
 )
 
 PACKAGE = Path(sdfgad.__file__).parent
@@ -68,14 +67,6 @@ def test_a_source_that_is_gone_gives_file_and_line() -> None:
 def test_a_refusal_without_a_place_is_one_line_and_the_hints() -> None:
     assert str(unsupported(None, "eval", "inline it")).splitlines()[0] == \
         "[SG101] this construct is not supported: eval"
-
-
-def test_several_refusals_are_shown_together(program: str) -> None:
-    both = unsupported_all([unsupported(SourceLine(program, 2), "first", code="SG123"),
-                            unsupported(SourceLine(program, 3), "second", code="SG123")])
-    assert re.search(r"swe\.py:2(.|\n)*first(.|\n)*swe\.py:3(.|\n)*second", str(both))
-    assert str(both).count("see:") == 1
-    assert both.line == 2
 
 
 @pytest.mark.parametrize("error, builtin", [

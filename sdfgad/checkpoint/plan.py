@@ -199,14 +199,3 @@ def _read(raw: dict[str, Any]) -> Plan:
                 {n: Mode(**m) for n, m in raw["modes"].items()}, schedule, raw["store_all_bytes"],
                 read_about(raw["about"]), measured)
     return plan if raw["outlook"] is None else plan.with_outlook(read_outlook(raw["outlook"]))
-
-
-def store_all(problem: Problem, limit_bytes: int | None = None) -> Plan:
-    """Store every item."""
-    return Plan(problem, {i.name: STORE for i in problem.items}, limit_bytes)
-
-
-def recompute_where_possible(problem: Problem, limit_bytes: int | None = None) -> Plan:
-    """Recompute every item that can be rebuilt from survivors, store the rest."""
-    decisions = {i.name: RECOMPUTE if i.recomputable else STORE for i in problem.items}
-    return Plan(problem, decisions, limit_bytes, "recompute where possible")

@@ -13,8 +13,6 @@ from math import ceil
 from sdfgad.checkpoint.modes import STORE_ALL, is_possible, price
 from sdfgad.checkpoint.schedule import FORWARD, RECOMPUTE, REVERSE, SNAPSHOT, STORE, ScheduledItem, ScheduleProblem
 from sdfgad.checkpoint.schedule_plan import Rebuild, SchedulePlan
-from sdfgad.errors import PlanNotExecutable
-from sdfgad.memory import format_bytes
 
 
 @dataclass(frozen=True)
@@ -53,17 +51,6 @@ def verify(problem: ScheduleProblem, plan: SchedulePlan) -> Verdict:
     complaints = (*walk.complaints(), *_broken_pins(problem, plan))
     live = tuple(dict(walk.live(b)) for b in range(len(problem.blocks)))
     return Verdict(complaints, live, walk.seconds(), {p.name: walk.held(p.name, 0) for p in problem.children(None)})
-
-
-def require_legal(problem: ScheduleProblem, plan: SchedulePlan, limit: int | None = None) -> Verdict:
-    """The verdict; PlanNotExecutable when the plan breaks a rule or the limit."""
-    verdict = verify(problem, plan)
-    complaints = list(verdict.complaints)
-    if limit is not None and verdict.peak_bytes > limit:
-        complaints.append(f"its peak is {format_bytes(verdict.peak_bytes)}, the limit {format_bytes(limit)}")
-    if complaints:
-        raise PlanNotExecutable(f"the plan for {problem.target} cannot be executed: {'; '.join(complaints)}")
-    return verdict
 
 
 def without_waste(problem: ScheduleProblem, plan: SchedulePlan) -> SchedulePlan:

@@ -80,21 +80,10 @@ def find_blas() -> BlasLibrary:
     return found
 
 
-def set_threads(count: int) -> None:
-    """Size of the BLAS library's own thread pool, which does not follow OpenMP's."""
-    _thread_function("set")(ctypes.c_int(count))
-
-
 def threads() -> int:
-    """Size of the BLAS library's thread pool."""
-    return int(_thread_function("get")())
-
-
-@lru_cache(maxsize=2)
-def _thread_function(verb: str) -> ctypes._NamedFuncPointer:
-    """Looked up once: the library in use does not change within a process."""
+    """Size of the BLAS library's own thread pool, which does not follow OpenMP's."""
     blas = find_blas()
-    return _function(blas.library_path, f"{blas.prefix}openblas_{verb}_num_threads")
+    return int(_function(blas.library_path, f"{blas.prefix}openblas_get_num_threads")())
 
 
 def wheel_blas() -> BlasLibrary | None:

@@ -3,23 +3,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from sdfgad.arrays import Spec
 from sdfgad.errors import UsageError
 from sdfgad.foreign.capsules import CUDA, capsule_of
-
-
-class Holder(Protocol):
-    """What keeps the elements of an array alive, and knows their device."""
-
-    def order(self, stream: int) -> None:
-        """What a stream is given from now on waits for the elements, and their memory for what that is."""
-
-    def fetched(self, array: DeviceArray) -> np.ndarray:
-        """The elements in the memory of the host, in C order; waits for them."""
 
 
 class DeviceArray(Spec):

@@ -83,5 +83,5 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, monkeypatch):
 
 
 def test_the_solver_is_imported_on_first_use_only():
-    code = "import sys, sdfgad.checkpoint.pareto; print({'pulp', 'highspy'} & set(sys.modules))"
+    code = "import sys, sdfgad.checkpoint.solve; print({'pulp', 'highspy'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

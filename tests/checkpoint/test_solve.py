@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from sdfgad.checkpoint.modes import BINOMIAL, Mode
-from sdfgad.checkpoint.pareto import next_faster, next_smaller, pareto
 from sdfgad.checkpoint.revolve import advances
 from sdfgad.checkpoint.schedule import (
     FORWARD,
@@ -18,8 +17,8 @@ from sdfgad.checkpoint.schedule import (
     ScheduleProblem,
 )
 from sdfgad.checkpoint.schedule_plan import FEASIBLE, OPTIMAL, store_everything
-from sdfgad.checkpoint.solve import POINTS, solve
-from sdfgad.checkpoint.verify import require_legal, verify
+from sdfgad.checkpoint.solve import POINTS, Bounds, Planner, solve
+from sdfgad.checkpoint.verify import Verdict, verify
 from sdfgad.errors import MemoryLimitError
 from tests.checkpoint.questions import random_problem, true_front
 
@@ -31,6 +30,13 @@ def limits_of(front):
     peaks = [p for p, _ in front]
     limits = sorted({*peaks, *(p - 1 for p in peaks[1:]), peaks[-1] + 1000})
     return sorted({*limits[:: max(1, len(limits) // 4)], limits[0], limits[-1]})
+
+
+def legal(problem, plan, limit) -> Verdict:
+    """The verdict of a plan that breaks no rule and keeps the limit."""
+    verdict = verify(problem, plan)
+    assert not verdict.complaints and verdict.peak_bytes <= limit
+    return verdict
 
 
 def check_against_enumeration(problem, points=POINTS):
@@ -46,7 +52,7 @@ def check_against_enumeration(problem, points=POINTS):
         assert plan.seconds == pytest.approx(best, abs=1e-9), f"limit {limit}"
         assert plan.peak_bytes == best_peak
         assert plan.solver.status == OPTIMAL and plan.solver.bound == pytest.approx(best, rel=1e-6, abs=1e-6)
-        verdict = require_legal(problem, plan, limit)
+        verdict = legal(problem, plan, limit)
         assert (verdict.peak_bytes, verdict.seconds) == (plan.peak_bytes, plan.seconds)
         found.append((plan.seconds, plan.peak_bytes))
     assert [s for s, _ in found] == sorted((s for s, _ in found), reverse=True)
@@ -108,7 +114,7 @@ def test_three_loops_deep():
     assert solve(problem).peak_bytes == 640
     for limit in (300, 100, 40, 13):
         plan = solve(problem, limit)
-        assert require_legal(problem, plan, limit).seconds == plan.seconds
+        assert legal(problem, plan, limit).seconds == plan.seconds
     with pytest.raises(MemoryLimitError) as refused:
         solve(problem, 12)
     assert refused.value.minimum_bytes == 13
@@ -157,24 +163,20 @@ def test_the_same_question_gets_the_same_answer():
 def test_what_was_found_when_time_is_up_is_never_called_optimal():
     plan = solve(time_loop(), 50_000, time_limit=0.0)
     assert plan.solver.status == FEASIBLE
-    assert require_legal(plan.problem, plan, 50_000).seconds == plan.seconds
+    assert legal(plan.problem, plan, 50_000).seconds == plan.seconds
     assert plan.solver.gap >= 0
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_front_and_its_neighbours(seed):
+def test_the_front(seed):
     problem = random_problem(seed, 1)
     true = true_front(problem)
-    found = pareto(problem, points=100)
+    found = Planner(problem).front(Bounds(), 100)
     assert [(p.peak_bytes, p.seconds) for p in found] == [(p, pytest.approx(s)) for p, s in reversed(true)]
-    assert next_smaller(found[-1]) is None and next_faster(found[0]) is None
-    for faster, smaller in zip(found, found[1:]):
-        assert next_smaller(faster).peak_bytes == smaller.peak_bytes
-        assert next_faster(smaller).seconds == pytest.approx(faster.seconds)
 
 
 def test_a_long_front_is_thinned():
-    found = pareto(time_loop(), points=6)
+    found = Planner(time_loop()).front(Bounds(), 6)
     assert 4 <= len(found) <= 6
     assert found[0].seconds == 0 and found[-1].peak_bytes == 2500
     assert [p.seconds for p in found] == sorted(p.seconds for p in found)

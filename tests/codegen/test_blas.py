@@ -62,11 +62,8 @@ def test_the_header_is_written_once() -> None:
     assert blas.find_blas() == blas.find_blas()
 
 
-def test_threads_are_set_and_read_back() -> None:
-    before = blas.threads()
-    blas.set_threads(1)
-    assert blas.threads() == 1
-    blas.set_threads(before)
+def test_the_size_of_its_thread_pool() -> None:
+    assert blas.threads() >= 1
 
 
 def test_without_any_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,11 @@ from html.parser import HTMLParser
 import pytest
 
 from sdfgad.checkpoint.outlook import Moment
-from sdfgad.checkpoint.plan import Plan, store_all
+from sdfgad.checkpoint.plan import Plan
 from sdfgad.checkpoint.problem import Item, Problem
 from sdfgad.report.charts import BOTTOM, HEIGHT, MOST_ARRAYS, OTHERS, TOP, front_chart, timeline_chart
 from tests.report.test_text import LOOK, PLAN, PLANS, PROBLEM
+from tests.support.plans import store_all
 
 TIMELINE = (Moment("forward 0", "forward", {"u": 300, "h": 100}), Moment("t", "forward", {"u": 300, "h": 500}),
             Moment("reverse of t", "reverse", {"u": 300, "h": 500}), Moment("end", "reverse", {"u": 300}))

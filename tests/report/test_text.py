@@ -7,10 +7,11 @@ import pytest
 
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.outlook import About, Argument, FrontPoint, LoopRow, Measured, Moment, Outlook
-from sdfgad.checkpoint.plan import RECOMPUTE, STORE, Plan, store_all
+from sdfgad.checkpoint.plan import RECOMPUTE, STORE, Plan
 from sdfgad.checkpoint.problem import Item, Problem
 from sdfgad.checkpoint.schedule import FORWARD, REVERSE, ScheduledBlock, ScheduleProblem
 from sdfgad.checkpoint.schedule_plan import OPTIMAL, SchedulePlan, SolverReport
+from tests.support.plans import store_all
 
 ITEMS = (Item("h@4", "h", 800_000, "model.py", 4, "needed by line 5", False, 0, loop="t@3"),
          Item("h@7", "h", 200_000, "model.py", 7, "needed by line 12", False, 0, loop="t@3"),

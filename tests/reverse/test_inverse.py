@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.checkpoint.plan import INVERSE, STORE, Plan, store_all
+from sdfgad.checkpoint.plan import INVERSE, STORE, Plan
 from sdfgad.errors import PlanNotExecutable
 from sdfgad.frontend import parse
 from tests.reverse.test_loop_modes import derived, gradients, offered
 from tests.support.oracle import undoable
+from tests.support.plans import store_all
 from tests.support.schema import PLAN, complaints
 
 MOST_PLANS = 12

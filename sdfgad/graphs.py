@@ -77,7 +77,7 @@ def _objective(found: Derivative) -> Expr:
     if found.request.reduce:
         # Sums come in double precision; NumPy's have the precision of what they add up.
         kinds = [np.empty(0, v.dtype).real.dtype for v in found.outputs]
-        parts = [algebra.cast(algebra.cast(Load(v.array, v.at(()), v.dtype), kind), _WIDE)
+        parts = [algebra.cast(algebra.cast(v.load(()), kind), _WIDE)
                  for v, kind in zip(views, kinds, strict=True)]
         return folded(algebra.add, parts)
     if views:

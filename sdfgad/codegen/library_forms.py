@@ -21,7 +21,7 @@ from sdfgad.ir.called import PYTHON
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.messages import OP, PART, START, is_finish
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, all_of, axis
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, axis
 from sdfgad.ir.walk import children, with_children
 from sdfgad.names import fresh, variable, variable_of
 from sdfgad.thresholds import thresholds
@@ -76,26 +76,15 @@ def library_forms(program: Program) -> Program:
     return program.but(arrays=forms.arrays, body=body)
 
 
-def points(shape: tuple[Ix, ...], stem: str = "w") -> tuple[tuple[Range, ...], tuple[Ix, ...]]:
-    ranges = all_of(shape, stem)
-    return ranges, tuple(ix(r.var) for r in ranges)
-
-
 def _same(value: Any) -> Any:
     return value
 
 
 def copy(target: View, origin: View, change: Callable[[Expr], Expr] = _same) -> Map:
     """`target[...] = change(origin[...])`."""
-    ranges, at = points(target.shape)
-    value = change(Load(origin.array, origin.at(at), origin.dtype))
+    ranges, at = target.points("w")
+    value = change(origin.load(at))
     return Map(ranges, (Store(target.array, target.at(at), value),))
-
-
-def swapped(view: View) -> View:
-    """A matrix view with its dimensions exchanged."""
-    names = {axis(0): ix(axis(1)), axis(1): ix(axis(0))}
-    return View(view.array, view.shape[::-1], tuple(i.subs(names) for i in view.index), view.dtype)
 
 
 def conjugate(value: Expr) -> Expr:
@@ -135,7 +124,7 @@ def _matmul(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
         attrs = {"accumulate": add, "factor": stmt.attrs.get("factor", 1)}
         return [*before, Lib("matmul", (out,), (*ins, *scale), attrs, stmt.source)]
     space = forms.workspace(frame, out.shape, out.dtype)
-    ranges, at = points(out.shape)
+    ranges, at = out.points("w")
     back = Store(out.array, out.at(at), Load(space.array, space.at(at), out.dtype), "+" if add else None)
     attrs = {"accumulate": False, "factor": stmt.attrs.get("factor", 1)}
     return [*before, Lib("matmul", (space,), (*ins, *scale), attrs, stmt.source), Map(ranges, (back,))]
@@ -149,7 +138,7 @@ def product_size(frame: Frame, stmt: Lib) -> float:
 
 def product_loops(stmt: Lib) -> list[Stmt]:
     (out,), (a, b, *scale) = stmt.outs, stmt.ins
-    ranges, at = points(out.shape)
+    ranges, at = out.points("w")
     inner = Range(variable("k"), ix(0), a.shape[-1])
     k = ix(inner.var)
     left = Load(a.array, a.at((*at[:1], k) if len(a.shape) == 2 else (k,)), a.dtype)
@@ -188,11 +177,10 @@ def _solve(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     (x,), (*factors, b) = stmt.outs, stmt.ins
     held = [v if by_rows(frame, v) else forms.workspace(frame, v.shape, v.dtype) for v in factors]
     before = [copy(h, v) for v, h in zip(factors, held, strict=True) if h is not v]
-    turn = swapped if len(b.shape) == 2 else _same
-    space = forms.workspace(frame, turn(b).shape, b.dtype)
+    space = forms.workspace(frame, b.transposed.shape, b.dtype)
     change = conjugate if stmt.attrs.get("adjoint") and b.dtype.kind == "c" else _same
-    return [*before, copy(space, turn(b), change), Lib("getrs", (space,), tuple(held), stmt.attrs, stmt.source),
-            copy(x, turn(space), change)]
+    return [*before, copy(space, b.transposed, change), Lib("getrs", (space,), tuple(held), stmt.attrs, stmt.source),
+            copy(x, space.transposed, change)]
 
 
 def _determinant(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
@@ -203,7 +191,7 @@ def _determinant(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     (out,), (factors, pivots) = stmt.outs, stmt.ins
     row = Range(variable_of("pivot", factors.array), ix(0), factors.shape[0])
     i = ix(row.var)
-    pivot = Load(factors.array, factors.at((i, i)), factors.dtype)
+    pivot = factors.load((i, i))
     exchanged = call("ne", Load(pivots.array, pivots.at((i,)), _INT32), Index(i + 1, _INT32), dtype=np.dtype(np.bool_))
     signs = [Const(out.dtype.type(s).item(), out.dtype) for s in (-1, 1)]
     turn = call("select", exchanged, *signs, dtype=out.dtype)
@@ -248,7 +236,7 @@ def _cholesky_tangent(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     whole, half, inner = (forms.workspace(frame, x.shape, x.dtype) for _ in range(3))
     solve = {"lower": True, "unit": False}
     steps = (triangle(whole, change, mirrored=True), Lib("trsolve", (half,), (factor, whole), solve, stmt.source),
-             Lib("trsolve", (whole,), (factor, swapped(half)), solve, stmt.source),
+             Lib("trsolve", (whole,), (factor, half.transposed), solve, stmt.source),
              triangle(inner, whole, halved=True), Lib("matmul", (x,), (factor, inner), {}, stmt.source))
     return list(forms.block(frame, steps))
 
@@ -266,10 +254,10 @@ def _cholesky_adjoint(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
 
 def triangle(target: View, origin: View, mirrored: bool = False, halved: bool = False) -> Map:
     """The lower triangle of `origin`, zero or mirrored above it, its diagonal as it is or halved."""
-    ranges, (i, j) = points(target.shape)
+    ranges, (i, j) = target.points("w")
     below, on = (Call(fn, (Index(j, _INT64), Index(i, _INT64)), np.dtype(np.bool_)) for fn in ("le", "eq"))
-    element = Load(origin.array, origin.at((i, j)), origin.dtype)
-    above = Load(origin.array, origin.at((j, i)), origin.dtype) if mirrored else _zero(origin.dtype)
+    element = origin.load((i, j))
+    above = origin.load((j, i)) if mirrored else _zero(origin.dtype)
     value = call("select", below, element, above, dtype=origin.dtype)
     if halved:
         half = call("mul", element, Const(0.5, origin.dtype), dtype=origin.dtype)
@@ -308,7 +296,7 @@ def _contiguous(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
         before, a = [copy(space, a)], space
     if not by_rows(frame, x):
         space = forms.workspace(frame, x.shape, x.dtype)
-        ranges, at = points(x.shape)
+        ranges, at = x.points("w")
         op = "+" if stmt.attrs.get("accumulate") else None
         after = [Map(ranges, (Store(x.array, x.at(at), Load(space.array, space.at(at), x.dtype), op),))]
         stmt, x = replace(stmt, attrs={k: v for k, v in stmt.attrs.items() if k != "accumulate"}), space
@@ -332,14 +320,14 @@ def _pinv(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     found = forms.block(frame, (Lib("svd", (parts,), (a,), MappingProxyType({}), stmt.source),))
     left, right = (View(parts.array, (size, k), (ix(axis(0)) + first, ix(axis(1))), a.dtype)
                    for first, size in ((ix(0), m), (m, n)))
-    ranges, (i, j) = points(right.shape)
+    ranges, (i, j) = right.points("w")
     real = np.empty(0, a.dtype).real.dtype
     here, largest = (call("real", Load(parts.array, (m + n, e), a.dtype), dtype=real) for e in (j, ix(0)))
     kept = call("gt", here, call("mul", Const(stmt.attrs["rcond"], real), largest, dtype=real), dtype=_BOOL)
     element = Load(parts.array, right.at((i, j)), a.dtype)
     quotient = call("div", element, algebra.cast(here, a.dtype), dtype=a.dtype)
     scaled = call("select", kept, quotient, _zero(a.dtype), dtype=a.dtype)
-    product = Lib("matmul", (x,), (right, swapped(left)), MappingProxyType({"conj_b": True}), stmt.source)
+    product = Lib("matmul", (x,), (right, left.transposed), MappingProxyType({"conj_b": True}), stmt.source)
     return [*found, Map(ranges, (Store(parts.array, right.at((i, j)), scaled),), stmt.source),
             *forms.block(frame, (product,))]
 

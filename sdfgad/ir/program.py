@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from sdfgad.errors import SourceLine
-from sdfgad.ir.expr import Expr
+from sdfgad.ir.expr import Expr, Load
 from sdfgad.ir.index import Ix, Like, ix
 from sdfgad.ir.layout import Packing, axis
 from sdfgad.names import variables
@@ -116,6 +116,21 @@ class View:
         """The base array's index of one element of the view."""
         mapping = {axis(k): p for k, p in enumerate(position)}
         return tuple(i.subs(mapping) for i in self.index)
+
+    def load(self, position: tuple[Ix, ...]) -> Load:
+        """One element of the view."""
+        return Load(self.array, self.at(position), self.dtype)
+
+    def points(self, stem: str = "c") -> tuple[tuple[Range, ...], tuple[Ix, ...]]:
+        """Ranges of a map over its elements, and the position where the map is."""
+        domain = all_of(self.shape, stem)
+        return domain, tuple(ix(r.var) for r in domain)
+
+    @property
+    def transposed(self) -> View:
+        """The view with its dimensions the other way round: of a matrix its transpose, of a vector itself."""
+        names = {axis(k): ix(axis(j)) for k, j in enumerate(reversed(range(len(self.shape))))}
+        return View(self.array, self.shape[::-1], tuple(i.subs(names) for i in self.index), self.dtype)
 
 
 def view_of(array: Array) -> View:

@@ -55,7 +55,7 @@ def sum_outputs(outputs: Sequence[View], names: Names) -> tuple[tuple[View, ...]
 def _elements(view: View) -> tuple[tuple[Range, ...], Load]:
     """Every point of a view, and the element there."""
     domain = all_of(view.shape)
-    return domain, Load(view.array, view.at(tuple(ix(r.var) for r in domain)), view.dtype)
+    return domain, view.load(tuple(ix(r.var) for r in domain))
 
 
 def _real(element: Expr) -> Expr:

@@ -9,9 +9,8 @@ import numpy as np
 
 from sdfgad.analysis.reversal.restart import Restart
 from sdfgad.errors import SourceLine
-from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, elem, ix
-from sdfgad.ir.program import Array, Block, Lib, Map, Stmt, Store, View, all_of, axis
+from sdfgad.ir.program import Array, Block, Lib, Map, Stmt, Store, View, axis
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.tape import Entry, entry_of
 from sdfgad.transform.normal.expand import Slots
@@ -116,9 +115,8 @@ class State:
         return Lib("unseal", (self._current(name),), ins, MappingProxyType(attrs), self.source)
 
     def _copy(self, target: View, origin: View) -> Map:
-        domain = all_of(target.shape, "w")
-        own = tuple(ix(r.var) for r in domain)
-        store = Store(target.array, target.at(own), Load(origin.array, origin.at(own), origin.dtype))
+        domain, own = target.points("w")
+        store = Store(target.array, target.at(own), origin.load(own))
         return Map(domain, (store,), self.source)
 
 

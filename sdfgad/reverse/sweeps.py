@@ -36,7 +36,6 @@ from sdfgad.ir.program import (
     Store,
     View,
     While,
-    all_of,
     views_of,
 )
 from sdfgad.ir.walk import apart, children, map_accesses, reads, rebuild, statements, with_children, writes
@@ -194,8 +193,7 @@ def _seed(request: ReverseRequest, seeds: Sequence[Array], names: Names) -> list
         target = names.tangent(view.array)
         if target is None:
             continue
-        domain = all_of(view.shape)
-        here = tuple(ix(r.var) for r in domain)
+        domain, here = view.points()
         value = Load(seeds[k].name, here, view.dtype) if seeds else _one(request, names, view.dtype)
         out.append(Map(domain, (Store(target, view.at(here), value, "+"),)))
     return out

@@ -38,7 +38,6 @@ from sdfgad.reverse.guards import together
 from sdfgad.reverse.shared_terms import keep_shared, position, share_all
 from sdfgad.rules.linear import UNARY, conj, strong_product, transposed_complex
 from sdfgad.rules.linearise import finish
-from sdfgad.rules.nodes import load, transposed
 from sdfgad.transform.routines import copied, operands, put_in
 
 IsTangent = Callable[[str], bool]
@@ -243,10 +242,10 @@ def _matmul(stmt: Lib, scope: TangentScope) -> list[Stmt]:
     factor = g.dtype.kind == "c" and conj_a == conj_b
     if scope.is_tangent(a.array):
         if len(b.shape) == 2:
-            return [_lib("matmul", a, (g, transposed(b)), stmt, accumulate=True, conj_a=conj_a, conj_b=factor)]
+            return [_lib("matmul", a, (g, b.transposed), stmt, accumulate=True, conj_a=conj_a, conj_b=factor)]
         return [_outer(a, g, b, conj_a, factor, stmt)]
     if len(a.shape) == 2:
-        return [_lib("matmul", b, (transposed(a), g), stmt, accumulate=True, conj_a=factor, conj_b=conj_b)]
+        return [_lib("matmul", b, (a.transposed, g), stmt, accumulate=True, conj_a=factor, conj_b=conj_b)]
     return [_outer(b, a, g, factor, conj_b, stmt)]
 
 
@@ -254,7 +253,7 @@ def _outer(out: View, left: View, right: View, conj_left: bool, conj_right: bool
     """`out[i, j] += left[i] * right[j]`"""
     domain, at = _points(out)
     i, j = (ix(r.var) for r in domain)
-    x, y = load(left, (i,)), load(right, (j,))
+    x, y = left.load((i,)), right.load((j,))
     product = algebra.mul(conj(x) if conj_left else x, conj(y) if conj_right else y)
     return Map(domain, (Store(out.array, at, product, "+"),), stmt.source)
 
@@ -270,11 +269,11 @@ def _trsolve(stmt: Lib, scope: TangentScope) -> list[Stmt]:
     """The same for one triangle of A."""
     a, b = stmt.ins
     attrs = {**stmt.attrs, "lower": not stmt.attrs["lower"]}
-    solve = _lib(stmt.op, b, (transposed(a), stmt.outs[0]), stmt, **attrs)
+    solve = _lib(stmt.op, b, (a.transposed, stmt.outs[0]), stmt, **attrs)
     if a.dtype.kind != "c":
         return [solve]
     held = scope.fresh("conj", tuple(n.const or 0 for n in a.shape), a.dtype).whole
-    return [_each(held, lambda p: conj(load(a, p)), None, stmt), replace(solve, ins=(transposed(held), stmt.outs[0]))]
+    return [_each(held, lambda p: conj(a.load(p)), None, stmt), replace(solve, ins=(held.transposed, stmt.outs[0]))]
 
 
 def _fft(stmt: Lib, scope: TangentScope) -> list[Stmt]:
@@ -291,7 +290,7 @@ def _cholesky(stmt: Lib, scope: TangentScope) -> list[Stmt]:
     held = scope.fresh("lin", tuple(n.const or 0 for n in matrix.shape), matrix.dtype).whole
     dual = {"cholesky_tangent": "cholesky_adjoint", "cholesky_adjoint": "cholesky_tangent"}[stmt.op]
     return [_lib(dual, held, (factor, stmt.outs[0]), stmt),
-            _each(matrix, lambda p: load(held, p), "+", stmt)]
+            _each(matrix, lambda p: held.load(p), "+", stmt)]
 
 
 def _message(stmt: Lib, scope: TangentScope) -> list[Stmt]:
@@ -299,7 +298,7 @@ def _message(stmt: Lib, scope: TangentScope) -> list[Stmt]:
     held = tuple(scope.fresh("lin", tuple(n.const or 0 for n in v.shape), v.dtype).whole for v in sent(stmt))
     out: list[Stmt] = [dual(stmt, held, received(stmt))]
     out += [clear(v, stmt) for v in received(stmt)]
-    return [*out, *(_each(v, lambda p, h=h: load(h, p), "+", stmt)  # type: ignore[misc]
+    return [*out, *(_each(v, lambda p, h=h: h.load(p), "+", stmt)  # type: ignore[misc]
                     for v, h in zip(sent(stmt), held, strict=True))]
 
 

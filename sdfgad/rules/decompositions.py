@@ -16,7 +16,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Index
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import View, axis
-from sdfgad.rules.nodes import Linearisation, load, transposed
+from sdfgad.rules.nodes import Linearisation
 from sdfgad.rules.registry import node_rule
 
 _BOOL = np.dtype(bool)
@@ -42,7 +42,7 @@ def _room(c: Linearisation, like: View, *shape: Ix) -> View:
 
 def _product(c: Linearisation, a: View, b: View, adjoint: bool = False) -> View:
     """`a @ b`, or `a^H @ b`."""
-    left = transposed(a) if adjoint else a
+    left = a.transposed if adjoint else a
     how = {"conj_a": True} if adjoint and a.dtype.kind == "c" else {}
     return c.lib("matmul", _room(c, a, left.shape[0], b.shape[1]), left, b, **how)
 
@@ -69,7 +69,7 @@ def _where(p: tuple[Ix, ...], below: Expr, on: Expr, above: Expr) -> Expr:
 
 def _value(values: View, k: Ix) -> Expr:
     """An eigenvalue of a symmetric matrix, or a singular value: a real number, whatever the matrix is."""
-    found = load(values, (k,))
+    found = values.load((k,))
     return found if found.dtype.kind != "c" else Call("real", (found,), np.empty(0, found.dtype).real.dtype)
 
 
@@ -79,7 +79,7 @@ def _larger(a: Expr, b: Expr) -> Expr:
 
 def _over_complex_gap(values: View, p: tuple[Ix, ...]) -> Expr:
     """The same of complex values, of which the larger one of two says what can be told apart."""
-    first, second = (load(values, (k,)) for k in p)
+    first, second = (values.load((k,)) for k in p)
     real = np.empty(0, values.dtype).real.dtype
     unsure = algebra.mul(algebra.number((values.shape[0].const or 1) * float(np.finfo(real).eps), real),
                          Call("maximum", tuple(Call("abs", (e,), real) for e in (first, second)), real))
@@ -113,7 +113,7 @@ def _off_diagonal(p: tuple[Ix, ...], e: Expr) -> Expr:
 
 
 def _diagonal(c: Linearisation, target: View, inner: View) -> None:
-    c.each(target, lambda p: _real(load(inner, (p[0], p[0]))))
+    c.each(target, lambda p: _real(inner.load((p[0], p[0]))))
 
 
 def _sample_hermitian(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
@@ -141,14 +141,14 @@ def eigh(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str,
         return
     n = ins[0].shape[0]
     v, values = part(out, ix(0), n), row(out, n)
-    s = c.each(_room(c, v, n, n), lambda p: _where(p, load(ta, p), _real(load(ta, p)), _conj(load(ta, p[::-1]))))
+    s = c.each(_room(c, v, n, n), lambda p: _where(p, ta.load(p), _real(ta.load(p)), _conj(ta.load(p[::-1]))))
     inner = _product(c, v, _product(c, s, v), adjoint=True)
     _diagonal(c, row(tangent, n), inner)
     nothing = algebra.zero(out.dtype)
     if not attrs.get("vectors", True):
         c.each(part(tangent, ix(0), n), lambda p: nothing)
         return
-    turned = _turned(c, inner, values, lambda p: load(inner, p))
+    turned = _turned(c, inner, values, lambda p: inner.load(p))
     c.lib("matmul", part(tangent, ix(0), n), v, turned)
 
 
@@ -162,15 +162,15 @@ def eig(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, 
     n = ins[0].shape[0]
     v, inverse, values = part(out, ix(0), n), part(out, n, n), row(out, n + n)
     inner = _product(c, inverse, _product(c, ta, v))
-    c.each(row(tangent, n + n), lambda p: load(inner, (p[0], p[0])))
+    c.each(row(tangent, n + n), lambda p: inner.load((p[0], p[0])))
     if not attrs.get("vectors", True):
         c.each(part(tangent, ix(0), n + n), lambda p: algebra.zero(out.dtype))
         return
-    over: Element = lambda p: _scaled(_over_complex_gap(values, p), load(inner, p))  # noqa: E731
+    over: Element = lambda p: _scaled(_over_complex_gap(values, p), inner.load(p))  # noqa: E731
     turned = c.each(_room(c, v, n, n), lambda p: _off_diagonal(p, over(p)))
     along = _product(c, v, _product(c, v, turned), adjoint=True)
-    kept = c.each(_room(c, v, n, n), lambda p: algebra.sub(load(turned, p), _where(
-        p, algebra.zero(out.dtype), _real(load(along, p)), algebra.zero(out.dtype))))
+    kept = c.each(_room(c, v, n, n), lambda p: algebra.sub(turned.load(p), _where(
+        p, algebra.zero(out.dtype), _real(along.load(p)), algebra.zero(out.dtype))))
     c.lib("matmul", part(tangent, ix(0), n), v, kept)
     c.minus(part(tangent, n, n), None, _product(c, kept, inverse))
 
@@ -201,9 +201,9 @@ def svd(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, 
         return
     if out.dtype.kind == "c":
         raise unsupported(c.source, "the derivative of complex singular vectors", "use compute_uv=False", "SG132")
-    flipped = c.each(_room(c, v, n, m), lambda p: load(ta, p[::-1]))
-    _side(c, part(tangent, ix(0), m), u, row(out, m + n), lambda p: load(inner, p), av)
-    _side(c, part(tangent, m, n), v, row(out, m + n), lambda p: load(inner, p[::-1]), _product(c, flipped, u))
+    flipped = c.each(_room(c, v, n, m), lambda p: ta.load(p[::-1]))
+    _side(c, part(tangent, ix(0), m), u, row(out, m + n), lambda p: inner.load(p), av)
+    _side(c, part(tangent, m, n), v, row(out, m + n), lambda p: inner.load(p[::-1]), _product(c, flipped, u))
 
 
 def _side(c: Linearisation, tangent: View, u: View, s: View, inner: Element, moved: View) -> None:
@@ -212,17 +212,17 @@ def _side(c: Linearisation, tangent: View, u: View, s: View, inner: Element, mov
     square = _room(c, u, k, k)
 
     def element(p: tuple[Ix, ...]) -> Expr:
-        return algebra.add(Call("times", (load(s, p[1:]), inner(p)), u.dtype),
-                           Call("times", (load(s, p[:1]), inner(p[::-1])), u.dtype))
+        return algebra.add(Call("times", (s.load(p[1:]), inner(p)), u.dtype),
+                           Call("times", (s.load(p[:1]), inner(p[::-1])), u.dtype))
 
-    turned = _turned(c, square, s, element, lambda p: algebra.add(load(s, p[:1]), load(s, p[1:])))
+    turned = _turned(c, square, s, element, lambda p: algebra.add(s.load(p[:1]), s.load(p[1:])))
     if u.shape[0] == k:
         c.lib("matmul", tangent, u, turned)
         return
     outside = c.minus(_room(c, u, *u.shape), moved, _product(c, u, _product(c, u, moved, adjoint=True)))
     within = _product(c, u, turned)
-    over: Element = lambda p: Call("div", (algebra.number(1, s.dtype), load(s, p[1:])), s.dtype)  # noqa: E731
-    c.each(tangent, lambda p: algebra.add(load(within, p), _scaled(over(p), load(outside, p))))
+    over: Element = lambda p: Call("div", (algebra.number(1, s.dtype), s.load(p[1:])), s.dtype)  # noqa: E731
+    c.each(tangent, lambda p: algebra.add(within.load(p), _scaled(over(p), outside.load(p))))
 
 
 @node_rule("qr", _sample_tall)
@@ -234,13 +234,13 @@ def qr(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, A
         return
     m, n = ins[0].shape
     q, r = part(out, ix(0), m), part(out, m, n)
-    right = c.each(_room(c, q, n, m), lambda p: load(ta, p[::-1]))
-    x = transposed(c.lib("trsolve", _room(c, q, n, m), transposed(r), right, lower=True, unit=False))
+    right = c.each(_room(c, q, n, m), lambda p: ta.load(p[::-1]))
+    x = c.lib("trsolve", _room(c, q, n, m), r.transposed, right, lower=True, unit=False).transposed
     b = _product(c, q, x, adjoint=True)
 
     def upper(p: tuple[Ix, ...]) -> Expr:
-        here = load(b, p)
-        return _where(p, algebra.zero(out.dtype), _real(here), algebra.add(here, _conj(load(b, p[::-1]))))
+        here = b.load(p)
+        return _where(p, algebra.zero(out.dtype), _real(here), algebra.add(here, _conj(b.load(p[::-1]))))
 
     u = c.each(_room(c, q, n, n), upper)
     c.minus(part(tangent, ix(0), m), x, _product(c, q, u))
@@ -255,12 +255,12 @@ def pinv(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str,
         return
     a, x = ins[0], out
     m, n = a.shape
-    adjoint = c.each(_room(c, x, n, m), lambda p: _conj(load(ta, p[::-1])))
+    adjoint = c.each(_room(c, x, n, m), lambda p: _conj(ta.load(p[::-1])))
     direct = _product(c, x, _product(c, ta, x))
     rows = c.minus(_room(c, x, n, m), adjoint, _product(c, _product(c, adjoint, a), x))
     first = _product(c, x, _product(c, x, rows, adjoint=True))
     columns = c.minus(_room(c, x, n, m), adjoint, _product(c, x, _product(c, a, adjoint)))
     how = {"conj_b": True} if x.dtype.kind == "c" else {}
-    flat = c.lib("matmul", _room(c, x, n, n), columns, transposed(x), **how)
+    flat = c.lib("matmul", _room(c, x, n, n), columns, x.transposed, **how)
     second = _product(c, flat, x)
-    c.each(tangent, lambda p: algebra.sub(algebra.add(load(first, p), load(second, p)), load(direct, p)))
+    c.each(tangent, lambda p: algebra.sub(algebra.add(first.load(p), second.load(p)), direct.load(p)))

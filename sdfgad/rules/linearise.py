@@ -16,10 +16,10 @@ from sdfgad.ir import algebra
 from sdfgad.ir.algebra import Term
 from sdfgad.ir.called import PYTHON
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.index import Ix
 from sdfgad.ir.messages import OP, TANGENTS, carries_derivatives, order_view, received, sent, told
 from sdfgad.ir.own import OWN, OWN_LINEAR, DerivativeRule
-from sdfgad.ir.program import Array, Block, Let, Lib, Map, Stmt, Store, View, all_of
+from sdfgad.ir.program import Array, Block, Let, Lib, Map, Stmt, Store, View
 from sdfgad.ir.walk import expr_reads, map_exprs, reads, rebuild, writes
 from sdfgad.rules import decompositions, nodes, registry, scalar  # noqa: F401  (the tables register themselves)
 from sdfgad.rules import linear as linear_rules
@@ -380,9 +380,8 @@ def _own_value(stmt: Stmt) -> Block:
     if stmt.attrs["rule"].forward and linear_rules.are_strong_products_kept():
         return (stmt,)
     out, value = stmt.outs[0], stmt.ins[0]
-    domain = all_of(out.shape, "o")
-    here = tuple(ix(r.var) for r in domain)
-    store = Store(out.array, out.at(here), Load(value.array, value.at(here), value.dtype))
+    domain, here = out.points("o")
+    store = Store(out.array, out.at(here), value.load(here))
     return (Map(domain, (store,), stmt.source),)
 
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from sdfgad.errors import SourceLine, unsupported
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Call, Expr, Index, Load
+from sdfgad.ir.expr import Call, Expr, Index
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Lib, Map, Range, Stmt, Store, View, all_of, axis
+from sdfgad.ir.program import Array, Lib, Map, Range, Stmt, Store, View
 from sdfgad.names import variable
 from sdfgad.rules.registry import node_rule
 
@@ -47,8 +47,7 @@ class Linearisation:
 
     def each(self, out: View, element: Callable[[tuple[Ix, ...]], Expr], op: str | None = None) -> View:
         """`out[p] = element(p)` for every position p."""
-        domain = all_of(out.shape, "e")
-        here = tuple(ix(r.var) for r in domain)
+        domain, here = out.points("e")
         self.linear.append(Map(domain, (Store(out.array, out.at(here), element(here), op),), self.source))
         return out
 
@@ -56,21 +55,10 @@ class Linearisation:
         """`out = a - b`, where None is zero."""
 
         def element(p: tuple[Ix, ...]) -> Expr:
-            left = algebra.zero(out.dtype) if a is None else load(a, p)
-            return left if b is None else algebra.sub(left, load(b, p))
+            left = algebra.zero(out.dtype) if a is None else a.load(p)
+            return left if b is None else algebra.sub(left, b.load(p))
 
         return self.each(out, element)
-
-
-def load(view: View, position: tuple[Ix, ...]) -> Load:
-    """One element of a view as an expression."""
-    return Load(view.array, view.at(position), view.dtype)
-
-
-def transposed(view: View) -> View:
-    """The matrix view with its two axes exchanged."""
-    swap = {axis(0): ix(axis(1)), axis(1): ix(axis(0))}
-    return View(view.array, view.shape[::-1], tuple(i.subs(swap) for i in view.index), view.dtype)
 
 
 def _number(n: Ix, source: SourceLine | None) -> int:
@@ -141,7 +129,7 @@ def lu(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, A
     """F, p = factors of A:  the tangent of F is that of the matrix F stands for, since only `solve` looks at F"""
     ta = c.tangent_of(ins[0])
     if ta is not None:
-        c.each(tangent, lambda p: load(ta, p))
+        c.each(tangent, lambda p: ta.load(p))
 
 
 @node_rule("solve", _sample_system)
@@ -151,7 +139,7 @@ def solve(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str
     adjoint = bool(attrs.get("adjoint"))
     tf, how = c.tangent_of(factors), {}
     if adjoint and tf is not None:
-        tf, how = transposed(tf), {"conj_a": True} if tf.dtype.kind == "c" else {}
+        tf, how = tf.transposed, {"conj_a": True} if tf.dtype.kind == "c" else {}
     _solved(c, out, tangent, c.tangent_of(b), tf,
             lambda rhs: c.lib("solve", tangent, factors, pivots, rhs, **({"adjoint": True} if adjoint else {})), **how)
 
@@ -159,7 +147,7 @@ def solve(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str
 @node_rule("det", _sample_factors)
 def det(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
     """d = det A with A as factors F, p:  d' = d tr(A^-1 F'), F' being A'"""
-    _trace_of_solution(c, ins, tangent, lambda e: Call("times", (load(out, (ix(0),)), e), out.dtype))
+    _trace_of_solution(c, ins, tangent, lambda e: Call("times", (out.load((ix(0),)), e), out.dtype))
 
 
 @node_rule("logdet", _sample_factors)
@@ -175,7 +163,7 @@ def detsign(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[s
         c.each(tangent, lambda p: algebra.zero(tangent.dtype))
         return
     _trace_of_solution(c, ins, tangent, lambda e: Call(
-        "times", (load(out, (ix(0),)), _with_conjugate(e, algebra.sub)), out.dtype))
+        "times", (out.load((ix(0),)), _with_conjugate(e, algebra.sub)), out.dtype))
 
 
 def _with_conjugate(e: Expr, join: Callable[[Expr, Expr], Expr]) -> Expr:
@@ -192,11 +180,11 @@ def _trace_of_solution(c: Linearisation, ins: tuple[View, ...], tangent: View, s
     if tf is None:
         return
     # The transposed solution is stored, not added: its right-hand side has to be a scratch of its own.
-    right = c.each(c.scratch(factors), lambda p: load(tf, p))
+    right = c.each(c.scratch(factors), lambda p: tf.load(p))
     solved = c.lib("solve", c.scratch(factors), factors, pivots, right)
     c.each(tangent, lambda p: algebra.zero(tangent.dtype))
     row = Range(variable("e"), ix(0), factors.shape[0])
-    element = scaled(load(solved, (ix(row.var), ix(row.var))))
+    element = scaled(solved.load((ix(row.var), ix(row.var))))
     c.linear.append(Map((row,), (Store(tangent.array, tangent.at((ix(0),)), element, "+"),), c.source))
 
 
@@ -219,7 +207,7 @@ def _solved(c: Linearisation, x: View, tangent: View, tb: View | None, ta: View 
 def _triangle(c: Linearisation, t: View, lower: bool, unit: bool) -> View:
     """A copy of one triangle of `t`, zero elsewhere (and on the diagonal when it is implied)."""
     fn = ("gt" if unit else "ge") if lower else ("lt" if unit else "le")
-    return c.each(c.scratch(t), lambda p: algebra.select(_below(p, fn), load(t, p), algebra.zero(t.dtype)))
+    return c.each(c.scratch(t), lambda p: algebra.select(_below(p, fn), t.load(p), algebra.zero(t.dtype)))
 
 
 @node_rule("inv", _sample_square)
@@ -261,24 +249,24 @@ def cholesky_adjoint(c: Linearisation, out: View, ins: tuple[View, ...], attrs: 
         if change is not None:
             c.lib("cholesky_adjoint", tangent, factor, change)
         return
-    turned = transposed(_triangle(c, tl, lower=True, unit=False))
+    turned = _triangle(c, tl, lower=True, unit=False).transposed
 
     def solved(*of: View) -> View:
         product = c.lib("matmul", c.scratch(out), turned, of[0])
         for other in of[1:]:
             c.lib("matmul", product, turned, other, accumulate=True)
-        return c.lib("trsolve", c.scratch(out), transposed(factor), product, lower=False, unit=False)
+        return c.lib("trsolve", c.scratch(out), factor.transposed, product, lower=False, unit=False)
 
     first = solved(cotangent)
     whole = first if change is None else c.each(
-        c.scratch(out), lambda p: algebra.add(load(change, p), load(first, p)))
+        c.scratch(out), lambda p: algebra.add(change.load(p), first.load(p)))
     moved = c.lib("cholesky_adjoint", c.scratch(out), factor, whole)
-    w = solved(out, transposed(out))
+    w = solved(out, out.transposed)
 
     def element(p: tuple[Ix, ...]) -> Expr:
-        both = algebra.add(load(w, p), load(w, p[::-1]))
-        off = algebra.select(_below(p, "eq"), load(w, p), algebra.select(_below(p, "gt"), both, algebra.zero(w.dtype)))
-        return algebra.sub(load(moved, p), off)
+        both = algebra.add(w.load(p), w.load(p[::-1]))
+        off = algebra.select(_below(p, "eq"), w.load(p), algebra.select(_below(p, "gt"), both, algebra.zero(w.dtype)))
+        return algebra.sub(moved.load(p), off)
 
     c.each(tangent, element)
 

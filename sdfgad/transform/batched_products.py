@@ -24,7 +24,7 @@ def at_once(stmt: Lib, many: frozenset[str], extent: int, arrays: Mapping[str, A
     own = tuple(v.array in many for v in (a, b, *scale))
     if sum(own) != 1 or not own[0] | own[1] or not stmt.attrs.keys() <= _KNOWN or not _plain((out, a, b)):
         return None
-    rows, shared, attrs = (a, b, stmt.attrs) if own[0] else (b, _transposed(a), _swapped(stmt.attrs))
+    rows, shared, attrs = (a, b, stmt.attrs) if own[0] else (b, a.transposed, _swapped(stmt.attrs))
     if len(rows.shape) == 1:
         below = _in_front
     elif own[0] and all(_whole_rows(v, arrays) for v in (out, rows)):
@@ -59,13 +59,6 @@ def _below_one_another(view: View, extent: int) -> View:
     at = ix(axis(0))
     index = (at // count, *(i.subs({axis(0): at % count}) for i in view.index))
     return replace(view, shape=(ix(extent * count), *view.shape[1:]), index=index)
-
-
-def _transposed(matrix: View) -> View:
-    if len(matrix.shape) == 1:
-        return matrix
-    swapped = {axis(0): ix(axis(1)), axis(1): ix(axis(0))}
-    return replace(matrix, shape=matrix.shape[::-1], index=tuple(i.subs(swapped) for i in matrix.index))
 
 
 def _swapped(attrs: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,11 +9,10 @@ import numpy as np
 from sdfgad.errors import SourceLine
 from sdfgad.ir.index import ix
 from sdfgad.ir.own import Routine
-from sdfgad.ir.program import Array, Block, Loop, Map, Stmt, Store, View, While, all_of, axis
+from sdfgad.ir.program import Array, Block, Loop, Map, Stmt, Store, View, While, axis
 from sdfgad.ir.renamed import renamed
 from sdfgad.ir.walk import map_exprs, rebuild
 from sdfgad.rules.linearise import finish
-from sdfgad.rules.nodes import load
 
 Fresh = Callable[[str, tuple[int, ...], np.dtype], Array]
 
@@ -58,6 +57,5 @@ def operands(names: Sequence[str], views: Sequence[View], fresh: Fresh,
 
 def copied(out: View, source: View, op: str | None, line: SourceLine | None) -> Map:
     """`out op= source`, element by element."""
-    domain = all_of(out.shape)
-    at = tuple(ix(r.var) for r in domain)
-    return Map(domain, (Store(out.array, out.at(at), load(source, at), op),), line)
+    domain, at = out.points()
+    return Map(domain, (Store(out.array, out.at(at), source.load(at), op),), line)

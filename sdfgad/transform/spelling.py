@@ -87,7 +87,7 @@ def product_as_maps(stmt: Lib) -> Maps:
 
 
 def _factor(view: View, at: tuple[Ix, ...], conjugated: bool) -> Expr:
-    found = Load(view.array, view.at(at), view.dtype)
+    found = view.load(at)
     return Call("conj", (found,), found.dtype) if conjugated and found.dtype.kind == "c" else found
 
 

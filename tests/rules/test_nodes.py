@@ -10,7 +10,7 @@ import pytest
 from sdfgad.errors import GradientMismatchError, UnsupportedError
 from sdfgad.ir.interpret import LIBRARY
 from sdfgad.ir.program import Array, Lib, Program, View, view_of
-from sdfgad.rules import nodes, registry
+from sdfgad.rules import registry
 from tests.support.build import one, program
 from tests.support.oracle import execute, inner, program_gradient, program_tangent
 
@@ -37,7 +37,7 @@ def node_program(op: str, ins: tuple[np.ndarray, ...], attrs: dict[str, Any], tr
     arrays = {f"x{k}": a for k, a in enumerate(held)}
     shape, dtype = _result(op, ins, attrs)
     declared = program(arrays, [], returns="x0").arrays
-    views = tuple(nodes.transposed(view_of(declared[f"x{k}"])) if k in transpose else view_of(declared[f"x{k}"])
+    views = tuple(view_of(declared[f"x{k}"]).transposed if k in transpose else view_of(declared[f"x{k}"])
                   for k in range(len(ins)))
     if attrs.get("accumulate"):
         arrays["y"] = np.ones(shape, dtype)

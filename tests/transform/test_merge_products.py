@@ -7,7 +7,6 @@ import pytest
 
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Lib, Program, Stmt, View, axis
-from sdfgad.rules.nodes import transposed
 from sdfgad.transform.products.merge_products import merge_products
 from tests.support.build import F8, at, each, lit, put, span
 from tests.support.oracle import check_same
@@ -41,13 +40,13 @@ TOP, LOW = (0, 5), (1, 6)
 @pytest.mark.parametrize("first", [True, False], ids=["added", "assigned"])
 def test_a_shared_right_factor(first: bool) -> None:
     c = view("C", TOP)
-    check(product(c, view("A"), view("B"), accumulate=first), product(c, transposed(view("E")), view("B")), expected=1)
+    check(product(c, view("A"), view("B"), accumulate=first), product(c, view("E").transposed, view("B")), expected=1)
 
 
 def test_a_shared_left_factor() -> None:
     """The same in the transposed matrices."""
-    c, b = transposed(view("C", TOP)), transposed(view("B"))
-    check(product(c, b, transposed(view("A"))), product(c, b, view("E")), expected=1)
+    c, b = view("C", TOP).transposed, view("B").transposed
+    check(product(c, b, view("A").transposed), product(c, b, view("E")), expected=1)
 
 
 def test_windows_side_by_side() -> None:

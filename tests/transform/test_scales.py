@@ -8,7 +8,6 @@ import pytest
 from sdfgad.ir.algebra import Term
 from sdfgad.ir.program import Array, Lib, Program, Stmt, View
 from sdfgad.ir.text import program_text
-from sdfgad.rules.nodes import transposed
 from sdfgad.transform.dropping.dead import remove_dead_code
 from sdfgad.transform.products.scales import fold_scales
 from tests.support.build import F8, at, each, put, span
@@ -56,7 +55,7 @@ def test_a_matrix_scaled_where_it_stands_is_not_scaled_twice() -> None:
 
 
 def test_a_scaled_operand_taken_transposed() -> None:
-    flipped = Lib("matmul", (transposed(whole("C")),), (transposed(whole("B")), transposed(whole("t"))), {})
+    flipped = Lib("matmul", (whole("C").transposed,), (whole("B").transposed, whole("t").transposed), {})
     check(scaled("t", at("s") * A_), flipped, statements=1)
 
 

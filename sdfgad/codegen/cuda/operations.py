@@ -22,10 +22,8 @@ from sdfgad.codegen.library_forms import (
     conjugate,
     copy,
     is_usable,
-    points,
     product_loops,
     product_size,
-    swapped,
     triangle,
 )
 from sdfgad.codegen.view_strides import view_strides
@@ -33,7 +31,7 @@ from sdfgad.errors import UnsupportedError, unsupported
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const, index_elems, loads
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, all_of
 from sdfgad.ir.walk import all_variables, children, with_children
 from sdfgad.names import fresh
 from sdfgad.thresholds import thresholds
@@ -187,7 +185,7 @@ def _product(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
 
         before, a, attrs["factor"] = [copy(space, a, scaled)], space, 1
     if not attrs.get("accumulate") and not least_trips(Range("_", ix(0), a.shape[-1]), frame.bounds):
-        ranges, at = points(stmt.outs[0].shape)
+        ranges, at = stmt.outs[0].points("w")
         out = stmt.outs[0]
         before.append(Map(ranges, (Store(out.array, out.at(at), algebra.zero(out.dtype)),), stmt.source))
         attrs["accumulate"] = True
@@ -233,7 +231,7 @@ def _inverse(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
     (x,), (a,) = stmt.outs, stmt.ins
     factors, one = (forms.workspace(frame, a.shape, a.dtype) for _ in range(2))
     pivots = forms.workspace(frame, a.shape[:1], _INT32)
-    ranges, (i, j) = points(a.shape)
+    ranges, (i, j) = a.points("w")
     same = Call("eq", (Index(i, _INT64), Index(j, _INT64)), _BOOL)
     unit = algebra.select(same, algebra.number(1, a.dtype), algebra.zero(a.dtype))
     identity = Map(ranges, (Store(one.array, one.at((i, j)), unit),))
@@ -249,11 +247,11 @@ def _cholesky_adjoint(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]
     (x,), (factor, cotangent) = stmt.outs, stmt.ins
     low, inner, half, whole = (forms.workspace(frame, x.shape, x.dtype) for _ in range(4))
     solve = {"lower": False, "unit": False}
-    turned = swapped(factor)
+    turned = factor.transposed
     steps = (triangle(low, cotangent), Lib("matmul", (whole,), (turned, low), {}, stmt.source),
              triangle(inner, whole, halved=True), Lib("trsolve", (half,), (turned, inner), solve, stmt.source),
-             Lib("trsolve", (whole,), (turned, swapped(half)), solve, stmt.source))
-    ranges, (i, j) = points(x.shape)
+             Lib("trsolve", (whole,), (turned, half.transposed), solve, stmt.source))
+    ranges, (i, j) = x.points("w")
     below, on = (Call(fn, (Index(j, _INT64), Index(i, _INT64)), _BOOL) for fn in ("le", "eq"))
     one, other = (Load(whole.array, whole.at(p), x.dtype) for p in ((i, j), (j, i)))
     both = algebra.select(on, one, algebra.add(one, other))
@@ -263,8 +261,8 @@ def _cholesky_adjoint(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]
 
 def _finite(held: View, origin: View, bad: View, lower: bool = False) -> list[Stmt]:
     """A copy without what is not finite, and whether any is; `lower`: of a triangle by columns, zeros elsewhere."""
-    ranges, at = points(held.shape)
-    element = Load(origin.array, origin.at(at), origin.dtype)
+    ranges, at = held.points("w")
+    element = origin.load(at)
     counts: Expr = call("isfinite", element, dtype=_BOOL)
     wrong: Expr = call("not", counts, dtype=_BOOL)
     if lower:
@@ -279,8 +277,8 @@ def _finite(held: View, origin: View, bad: View, lower: bool = False) -> list[St
 
 def _put(out: View, first: Ix, origin: View, change: Callable[[Expr], Expr] | None = None) -> Map:
     """Rows of a result, from `first` on; a vector is one row, and may be real where the result is complex."""
-    ranges, at = points(origin.shape)
-    value: Expr = Load(origin.array, origin.at(at), origin.dtype)
+    ranges, at = origin.points("w")
+    value: Expr = origin.load(at)
     value = algebra.cast(change(value) if change is not None else value, out.dtype)
     place = (first + at[0], at[1]) if len(at) == 2 else (first, at[0])
     return Map(ranges, (Store(out.array, out.at(place), value),))
@@ -295,9 +293,9 @@ def _eigh(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
     n = a.shape[0]
     held, values = forms.workspace(frame, a.shape, a.dtype), forms.workspace(frame, (n,), _real(a.dtype))
     (info, well), (bad, _) = forms.info(frame), forms.info(frame)
-    return [*_finite(held, swapped(a), bad, lower=True), well,
+    return [*_finite(held, a.transposed, bad, lower=True), well,
             Lib("syevd", (held, values, info), (), {}, stmt.source), forms.noted(UNCONVERGED, info, bad),
-            _put(out, ix(0), swapped(held)), _put(out, n, values)]
+            _put(out, ix(0), held.transposed), _put(out, n, values)]
 
 
 def _svd(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
@@ -312,8 +310,8 @@ def _svd(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
     right, values = forms.workspace(frame, (k, k), a.dtype), forms.workspace(frame, (k,), _real(a.dtype))
     (info, well), (bad, _) = forms.info(frame), forms.info(frame)
     turn = conjugate if a.dtype.kind == "c" else None
-    first, second = (swapped(left), right) if tall else (right, swapped(left))
-    return [*_finite(held, swapped(a) if tall else a, bad), well,
+    first, second = (left.transposed, right) if tall else (right, left.transposed)
+    return [*_finite(held, a.transposed if tall else a, bad), well,
             Lib("gesvd", (held, values, left, right, info), (), {}, stmt.source), forms.noted(UNCONVERGED, info, bad),
             _put(out, ix(0), first), _put(out, m, second, turn), _put(out, m + n, values)]
 
@@ -323,12 +321,13 @@ def _qr(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
     m, n = a.shape
     held, tau = forms.workspace(frame, (n, m), a.dtype), forms.workspace(frame, (n,), a.dtype)
     info, well = forms.info(frame)
-    upper, (i, j) = points((n, n))
+    upper = all_of((n, n), "w")
+    i, j = (ix(r.var) for r in upper)
     value = algebra.select(Call("le", (Index(i, _INT64), Index(j, _INT64)), _BOOL),
-                           Load(held.array, held.at((j, i)), a.dtype), algebra.zero(a.dtype))
-    return [copy(held, swapped(a)), well, Lib("geqrf", (held, tau, info), (), {}, stmt.source),
+                           held.load((j, i)), algebra.zero(a.dtype))
+    return [copy(held, a.transposed), well, Lib("geqrf", (held, tau, info), (), {}, stmt.source),
             Map(upper, (Store(out.array, out.at((m + i, j)), value),)),
-            Lib("orgqr", (held, info), (tau,), {}, stmt.source), _put(out, ix(0), swapped(held))]
+            Lib("orgqr", (held, info), (tau,), {}, stmt.source), _put(out, ix(0), held.transposed)]
 
 
 def _argsort(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
@@ -340,7 +339,7 @@ def _argsort(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
         space = forms.workspace(frame, values.shape, values.dtype)
         before, values = [copy(space, values)], space
     here, there = (forms.workspace(frame, values.shape, _INT64) for _ in range(2))
-    ranges, at = points(values.shape)
+    ranges, at = values.points("w")
     steps: list[Stmt] = [Map(ranges, (Store(here.array, here.at(at), Index(at[0], _INT64)),))]
     most = most_trips(Range("_", ix(0), values.shape[0]), frame.bounds) or 0
     for k in range(max(0, most - 1).bit_length()):
@@ -369,7 +368,7 @@ def _fft(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
         length = algebra.cast(Index(values.shape[-1], _INT64), out.dtype)
         return call("div", e, length, dtype=out.dtype) if stmt.attrs["scaled"] else e
 
-    ranges, at = points(out.shape)
+    ranges, at = out.points("w")
     value = change(Load(second.array, second.at(at), kind))
     op = "+" if stmt.attrs.get("accumulate") else None
     return [*before, call_, Map(ranges, (Store(out.array, out.at(at), value, op),))]

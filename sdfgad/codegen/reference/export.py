@@ -38,8 +38,7 @@ class Export:
         held = self.program.arrays[name]
         given = self._declare(f"given_{name}", held.shape, held.dtype, "argument")
         self.wanted[given.name] = self.wanted.pop(name, name)
-        domain = all_of(held.shape, "w")
-        at = tuple(ix(r.var) for r in domain)
+        domain, at = held.whole.points("w")
         start = Map(domain, (Store(name, at, Load(given.name, at, held.dtype)),))
         arrays = {**self.program.arrays, name: replace(held, role="transient")}
         arguments = tuple(given.name if n == name else n for n in self.program.arguments)

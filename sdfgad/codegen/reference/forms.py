@@ -9,8 +9,7 @@ from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.library_forms import Forms, copy, product_loops
 from sdfgad.codegen.reference.formulas import is_bound
 from sdfgad.ir.expr import Call, Const, Expr, Load, call
-from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, Store, View, While, all_of
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, Store, View, While
 from sdfgad.ir.walk import children, reads, with_children, writes
 
 HUGE = 1 << 31
@@ -119,9 +118,8 @@ def is_whole(view: View, array: Array) -> bool:
 
 def joined(target: View, origin: View, op: str | None = None, scales: Iterable[Expr] = ()) -> Map:
     """`target[...] op= scale * origin[...]`."""
-    domain = all_of(target.shape, "w")
-    at = tuple(ix(r.var) for r in domain)
-    value: Expr = Load(origin.array, origin.at(at), origin.dtype)
+    domain, at = target.points("w")
+    value: Expr = origin.load(at)
     for scale in scales:
         value = Call("mul", (value, scale), origin.dtype)
     return Map(domain, (Store(target.array, target.at(at), value, op),))

@@ -8,7 +8,7 @@ from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.messages import OP, order_view
-from sdfgad.ir.program import Array, Lib, Loop, Map, Store, all_of
+from sdfgad.ir.program import Array, Lib, Loop, Map, Store
 from sdfgad.ir.walk import reads, statements, writes
 from sdfgad.transform.cutting.accesses import read_by
 from sdfgad.transform.cutting.tree import CutNode, CutWork, PendingSum, RankPiece, check_message, in_any_order
@@ -83,8 +83,7 @@ def _together(work: CutWork, group: list[PendingSum]) -> Iterator[CutNode]:
 
 def _copied(packed: Array, one: Array, place: int, source: SourceLine | None, into: bool) -> RankPiece:
     """All of an array to, or from, the elements of another one from a place on."""
-    domain = all_of(one.shape)
-    here = tuple(ix(r.var) for r in domain)
+    domain, here = one.whole.points()
     flat: Ix = ix(place)
     stride = one.size
     for i, n in zip(here, one.shape, strict=True):

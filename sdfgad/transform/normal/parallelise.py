@@ -16,7 +16,7 @@ from sdfgad.analysis.elements.dependence import READ, Edge, edges, order, touche
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load, loads, rewrite
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store, all_of
+from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import (
     all_writes,
     children,
@@ -268,8 +268,7 @@ def _reading(stmt: Map, names: dict[str, str]) -> Map:
 
 def _copy(array: Array, name: str, stmt: Map) -> Map:
     """`name[...] = array[...]`, all of it."""
-    domain = all_of(array.shape)
-    at = tuple(ix(r.var) for r in domain)
+    domain, at = array.whole.points()
     return Map(domain, (Store(name, at, Load(array.name, at, array.dtype)),), stmt.source)
 
 

@@ -66,7 +66,7 @@ def _exposed(stmt: Lib, touched: Expr) -> tuple[View, ...]:
 
 def _swept(view: View, probe: str, stmt: Lib) -> Map:
     domain = all_of(view.shape, "m")
-    element = Load(view.array, view.at(tuple(ix(r.var) for r in domain)), view.dtype)
+    element = view.load(tuple(ix(r.var) for r in domain))
     # Spelled as a call: the algebra takes zero times anything for zero.
     nothing = Call("mul", (element, algebra.zero(view.dtype)), view.dtype)
     return Map(domain, (Store(probe, (), nothing, "+"),), stmt.source)
@@ -88,7 +88,7 @@ def _spelled(stmt: Lib, touched: Expr) -> Iterator[Map]:
 
 
 def _element(view: View, position: tuple[Ix, ...], conjugate: bool) -> Expr:
-    e: Expr = Load(view.array, view.at(position), view.dtype)
+    e: Expr = view.load(position)
     return Call("conj", (e,), e.dtype) if conjugate and e.dtype.kind == "c" else e
 
 

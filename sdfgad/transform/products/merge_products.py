@@ -8,12 +8,11 @@ from types import MappingProxyType
 from typing import Any, TypeGuard
 
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Expr, Load, loads
+from sdfgad.ir.expr import Expr, loads
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Block, Let, Lib, Map, Program, Stmt, Store, View, all_of, axis
+from sdfgad.ir.program import Array, Block, Let, Lib, Map, Program, Stmt, Store, View, axis
 from sdfgad.ir.walk import children, reads, statements, with_children, writes
 from sdfgad.names import fresh
-from sdfgad.rules.nodes import transposed
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.products.masked_products import TOUCHED, placed, united, within
 
@@ -140,7 +139,7 @@ def _flipped(stmt: Lib) -> Lib:
     attrs = {names.get(n, n): v for n, v in stmt.attrs.items()}
     if TOUCHED in attrs:
         attrs[TOUCHED] = placed(attrs[TOUCHED], (ix(axis(2)), ix(axis(1)), ix(axis(0))))
-    return replace(stmt, outs=(transposed(stmt.outs[0]),), ins=(transposed(b), transposed(a), *scale),
+    return replace(stmt, outs=(stmt.outs[0].transposed,), ins=(b.transposed, a.transposed, *scale),
                    attrs=MappingProxyType(attrs))
 
 
@@ -196,9 +195,8 @@ def _part(held: View, place: tuple[int, int], like: View) -> View:
 
 def _stored(target: View, terms: Sequence[View], op: str | None, stmt: Stmt) -> Map:
     """`target[p] = sum of term[p]`, or `+=`."""
-    domain = all_of(target.shape, "m")
-    here = tuple(ix(r.var) for r in domain)
-    loads: list[Expr] = [Load(v.array, v.at(here), v.dtype) for v in terms]
+    domain, here = target.points("m")
+    loads: list[Expr] = [v.load(here) for v in terms]
     zero: Expr = algebra.zero(target.dtype)
     value = reduce(algebra.add, loads, zero)
     return Map(domain, (Store(target.array, target.at(here), value, op),), stmt.source)

@@ -18,7 +18,6 @@ from sdfgad.ir.expr import Call, Const, Expr, Index, Load, map_indices
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Array, If, Lib, Map, Range, Stmt, Store, View, axis
 from sdfgad.names import fresh
-from sdfgad.rules.nodes import transposed
 from sdfgad.transform.products.masked_products import TOUCHED
 from sdfgad.transform.products.products import Summand, single, variables_of
 
@@ -212,7 +211,7 @@ class Operands:
         self.before.append(Map(domain, (Store(held.array, at, value),), self.source))
         if ordered == side.variables:
             return held, False
-        return transposed(held), False
+        return held.transposed, False
 
     def _stored_order(self, side: _Side) -> tuple[str, str]:
         """The two variables in the order in which the array that is copied counts them."""

@@ -129,14 +129,14 @@ class _Sums:
 
 
 def _element(view: View, *ranges: Range) -> Load:
-    return Load(view.array, view.at(tuple(ix(r.var) for r in ranges)), view.dtype)
+    return view.load(tuple(ix(r.var) for r in ranges))
 
 
 def _scale(stmt: Lib) -> Expr:
     """What the product is multiplied with."""
     factor: Expr = algebra.number(stmt.attrs.get("factor", 1), _WIDE)
     for view in stmt.ins[2:]:
-        factor = algebra.mul(factor, Load(view.array, view.at(()), view.dtype))
+        factor = algebra.mul(factor, view.load(()))
     return factor
 
 

@@ -299,7 +299,7 @@ def _spelled(stmt: Lib) -> tuple[list[Map], Map] | None:
 
 
 def _element(view: View, position: tuple[Ix, ...], conjugate: bool) -> Expr:
-    e: Expr = Load(view.array, view.at(position), view.dtype)
+    e: Expr = view.load(position)
     return Call("conj", (e,), e.dtype) if conjugate else e
 
 

@@ -145,7 +145,7 @@ class _Product:
         return outer, out.at(at), None if found is None else (found[0], (inner, *found[1])), out.array
 
     def _element(self, view: View, at: tuple[Ix, ...], conj: bool) -> Expr:
-        load = Load(view.array, view.at(at), view.dtype)
+        load = view.load(at)
         return call("conj", load) if conj and view.dtype.kind == "c" else load
 
     def _range(self, extent: Ix) -> Range:

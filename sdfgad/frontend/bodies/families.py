@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.frontend.bodies import distributions
-from sdfgad.frontend.bodies.distributions import counted, gamma_logpdf, gammaln, positive, standard, supported, t_pdf
+from sdfgad.frontend.bodies.distributions import counted, gamma_logpdf, gammaln, positive, standard, supported, t_logpdf
 from sdfgad.frontend.bodies.special import betainc, betaln, gammainc, gammaincc, i0e, ndtr
 
 # shares of a distribution below and above: shapes are numbers known before the call
@@ -48,7 +48,7 @@ def t_cdf(x, df, loc=0, scale=1):
     near = np.abs(z) < 1e-8
     inside = np.where(near, 1.0, z)
     tail = 0.5 * betainc(df / 2, 0.5, df / (df + inside * inside))
-    return np.where(near, 0.5 + z * t_pdf(0.0, df), np.where(z < 0, tail, 1.0 - tail))[()]
+    return np.where(near, 0.5 + z * np.exp(t_logpdf(0.0, df)), np.where(z < 0, tail, 1.0 - tail))[()]
 
 
 def t_sf(x, df, loc=0, scale=1):
@@ -142,24 +142,18 @@ def nbinom_logpmf(k, n, p, loc=0):
     return supported(counted(found, np.inf), found, ways + hits * np.log(share) + misses, 1.0)
 
 
-def maxwell_pdf(x, loc=0, scale=1):
-    return np.exp(maxwell_logpdf(x, loc, scale))
+def density_of(logarithm):
+    """The density with such a logarithm."""
+    def density(*parts, **named):
+        return np.exp(logarithm(*parts, **named))
 
-
-def gumbel_r_pdf(x, loc=0, scale=1):
-    return np.exp(gumbel_r_logpdf(x, loc, scale))
-
-
-def f_pdf(x, dfn, dfd, loc=0, scale=1):
-    return np.exp(f_logpdf(x, dfn, dfd, loc, scale))
-
-
-def vonmises_pdf(x, kappa, loc=0, scale=1):
-    return np.exp(vonmises_logpdf(x, kappa, loc, scale))
+    return density
 
 
 _KINDS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
-METHODS = MappingProxyType({
+_WRITTEN = MappingProxyType({
     (form + "_gen", kind): body for names in (vars(distributions), globals()) for name, body in list(names.items())
     for form, _, kind in [name.rpartition("_")] if kind in _KINDS})
+METHODS = MappingProxyType({**{(form, kind.removeprefix("log")): density_of(body) for (form, kind), body
+                               in _WRITTEN.items() if kind in ("logpdf", "logpmf")}, **_WRITTEN})
 """The bodies, by the class of a distribution in SciPy and the name of the method."""

@@ -208,10 +208,20 @@ def settings(**arguments: Any) -> Settings:
     return Settings(**{name: origin.value for name, origin in origins(**arguments).items()})
 
 
+def _outside(name: str) -> Callable[[str | None], Any]:
+    """What environment and project files say of a setting; asked again when its variable, which is given, changes."""
+    return lru_cache(maxsize=8)(lambda _: getattr(settings(), name))
+
+
+_outer_threads, _outer_guard, _outer_verify = map(_outside, ("num_threads", "thread_guard", "verify"))
+_outer_target, _outer_device = map(_outside, ("target", "device"))
+_outer_nans, _outer_order = map(_outside, ("debug_nans", "deterministic"))
+
+
 def thread_count() -> int | None:
     """The number of threads in force; cheap enough for every call, unlike `settings`."""
     value = _context.get().get("num_threads")
-    return _outer_thread_count(os.environ.get("SDFGAD_NUM_THREADS")) if value is None else int(value)
+    return _outer_threads(os.environ.get("SDFGAD_NUM_THREADS")) if value is None else int(value)
 
 
 def asked_threads(count: int | None) -> int:
@@ -222,20 +232,6 @@ def asked_threads(count: int | None) -> int:
         guard = _outer_guard(os.environ.get("SDFGAD_THREAD_GUARD"))
     guard = guard and not _is_deterministic()
     return count or 0 if guard else -(count or usable_cores())
-
-
-@lru_cache(maxsize=8)
-def _outer_guard(environment: str | None) -> bool:
-    """What environment and project files say; asked again when the variable changes."""
-    del environment
-    return settings().thread_guard
-
-
-@lru_cache(maxsize=8)
-def _outer_thread_count(environment: str | None) -> int | None:
-    """What environment and project files say; asked again when the variable changes."""
-    del environment
-    return settings().num_threads
 
 
 def chosen_target(device: str | None = None, deterministic: bool | None = None) -> Any:
@@ -258,55 +254,26 @@ def limit_of_block(asked: Any) -> Any:
     return _context.get().get("memory_limit") if asked is None else asked
 
 
-@lru_cache(maxsize=8)
-def _outer_target(environment: str | None) -> Any:
-    del environment
-    return settings().target
-
-
 def _chosen_device() -> str:
     value = _context.get().get("device")
     return _outer_device(os.environ.get("SDFGAD_DEVICE")) if value is None else str(value)
 
 
-@lru_cache(maxsize=8)
-def _outer_device(environment: str | None) -> str:
-    del environment
-    return settings().device
-
-
 def _finds_nans() -> bool:
     value = _context.get().get("debug_nans")
-    return _outer_debug_nans() if value is None else bool(value)
-
-
-@lru_cache(maxsize=1)
-def _outer_debug_nans() -> bool:
-    """Asked once: one more look at the environment would be felt in every call."""
-    return settings().debug_nans
+    # Asked once: one more look at the environment would be felt in every call.
+    return _outer_nans(None) if value is None else bool(value)
 
 
 def _is_deterministic() -> bool:
     value = _context.get().get("deterministic")
-    return _outer_deterministic(os.environ.get("SDFGAD_DETERMINISTIC")) if value is None else bool(value)
-
-
-@lru_cache(maxsize=8)
-def _outer_deterministic(environment: str | None) -> bool:
-    del environment
-    return settings().deterministic
+    return _outer_order(os.environ.get("SDFGAD_DETERMINISTIC")) if value is None else bool(value)
 
 
 def verifying() -> bool:
     """Whether all rules are looked at after every pass; as cheap as `thread_count`."""
     value = _context.get().get("verify")
-    return _outer_verifying(os.environ.get("SDFGAD_VERIFY")) if value is None else bool(value)
-
-
-@lru_cache(maxsize=8)
-def _outer_verifying(environment: str | None) -> bool:
-    del environment
-    return settings().verify
+    return _outer_verify(os.environ.get("SDFGAD_VERIFY")) if value is None else bool(value)
 
 
 def origins(**arguments: Any) -> Mapping[str, Origin]:

@@ -109,40 +109,28 @@ def weighted(u, v, w, metric, p=2):
     return total if metric == "sqeuclidean" else np.where(total > 0, np.where(total > 0, total, 1) ** (1.0 / p), total)
 
 
-def euclidean(u, v, w=None):
-    return weighted(u, v, w, "euclidean")
+def of_weighted(metric, p=2):
+    def body(u, v, w=None):
+        return weighted(u, v, w, metric, p)
+
+    return body
 
 
-def sqeuclidean(u, v, w=None):
-    return weighted(u, v, w, "sqeuclidean")
+def of_two(metric):
+    def body(u, v):
+        return weighted(u, v, None, metric)
+
+    return body
 
 
-def cityblock(u, v, w=None):
-    return weighted(u, v, w, "cityblock", 1)
-
-
-def chebyshev(u, v, w=None):
-    return weighted(u, v, w, "chebyshev")
+euclidean, sqeuclidean = of_weighted("euclidean"), of_weighted("sqeuclidean")
+cityblock, chebyshev = of_weighted("cityblock", 1), of_weighted("chebyshev")
+cosine, correlation, canberra, braycurtis = (
+    of_two("cosine"), of_two("correlation"), of_two("canberra"), of_two("braycurtis"))
 
 
 def minkowski(u, v, p=2, w=None):
     return weighted(u, v, w, "minkowski", p)
-
-
-def cosine(u, v):
-    return weighted(u, v, None, "cosine")
-
-
-def correlation(u, v):
-    return weighted(u, v, None, "correlation")
-
-
-def canberra(u, v):
-    return weighted(u, v, None, "canberra")
-
-
-def braycurtis(u, v):
-    return weighted(u, v, None, "braycurtis")
 
 
 def seuclidean(u, v, V):

@@ -1,8 +1,9 @@
 """More distributions of `scipy.stats`, and shares below and above a place, in plain NumPy for the interpreter."""
 # The interpreter runs these bodies for any kind of argument: types would say nothing.
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def,attr-defined"
 from __future__ import annotations
 
+import inspect
 import math
 from types import MappingProxyType
 
@@ -20,10 +21,6 @@ def gamma_cdf(x, a, loc=0, scale=1):
 
 def gamma_sf(x, a, loc=0, scale=1):
     return gammaincc(a, np.maximum(standard(x, loc, scale), 0.0))
-
-
-def erlang_cdf(x, a, loc=0, scale=1):
-    return gamma_cdf(x, a, loc, scale)
 
 
 def chi2_cdf(x, df, loc=0, scale=1):
@@ -113,8 +110,7 @@ def invgauss_logpdf(x, mu, loc=0, scale=1):
     return supported(z > 0, z, found, scale)
 
 
-def erlang_logpdf(x, a, loc=0, scale=1):
-    return gamma_logpdf(x, a, loc, scale)
+erlang_cdf, erlang_logpdf = gamma_cdf, gamma_logpdf
 
 
 def vonmises_logpdf(x, kappa, loc=0, scale=1):
@@ -147,6 +143,7 @@ def density_of(logarithm):
     def density(*parts, **named):
         return np.exp(logarithm(*parts, **named))
 
+    density.__signature__ = inspect.signature(logarithm)
     return density
 
 

@@ -77,8 +77,7 @@ def fftconvolve(in1, in2, mode="full", axes=None):
     return convolve_all(in1, in2, mode)
 
 
-def oaconvolve(in1, in2, mode="full", axes=None):
-    return fftconvolve(in1, in2, mode, axes)
+oaconvolve = fftconvolve
 
 
 def convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):

@@ -146,24 +146,24 @@ def multiply_reduce(array, axis=0, dtype=None, keepdims=False, initial=1, where=
     return np.prod(array, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
-def maximum_reduce(array, axis=0, dtype=None, keepdims=False, initial=None, where=True):
-    _check_dtype(dtype)
-    return np.max(array, axis=axis, keepdims=keepdims, initial=initial, where=where)
+def extremes(reduce):
+    def body(array, axis=0, dtype=None, keepdims=False, initial=None, where=True):
+        _check_dtype(dtype)
+        return reduce(array, axis=axis, keepdims=keepdims, initial=initial, where=where)
+
+    return body
 
 
-def minimum_reduce(array, axis=0, dtype=None, keepdims=False, initial=None, where=True):
-    _check_dtype(dtype)
-    return np.min(array, axis=axis, keepdims=keepdims, initial=initial, where=where)
+def truths(reduce):
+    def body(array, axis=0, dtype=None, keepdims=False):
+        _check_dtype(dtype)
+        return reduce(array, axis=axis, keepdims=keepdims)
+
+    return body
 
 
-def and_reduce(array, axis=0, dtype=None, keepdims=False):
-    _check_dtype(dtype)
-    return np.all(array, axis=axis, keepdims=keepdims)
-
-
-def or_reduce(array, axis=0, dtype=None, keepdims=False):
-    _check_dtype(dtype)
-    return np.any(array, axis=axis, keepdims=keepdims)
+maximum_reduce, minimum_reduce = extremes(np.max), extremes(np.min)
+and_reduce, or_reduce = truths(np.all), truths(np.any)
 
 
 def _check_dtype(dtype):

@@ -31,7 +31,7 @@ def _prod(a, axis, dtype, keepdims):
     return np.expand_dims(total, axis) if keepdims else (total if rows.ndim > 1 else total[()])
 
 
-def cumsum(a, axis=None, dtype=None):
+def running(ufunc, a, axis, dtype):
     if axis is None:
         a = np.ravel(a)
         axis = 0
@@ -40,21 +40,16 @@ def cumsum(a, axis=None, dtype=None):
     if rows.shape[0] > 0:
         out[0] = rows[0]
     for k in range(1, rows.shape[0]):
-        out[k] = out[k - 1] + rows[k]
+        out[k] = ufunc(out[k - 1], rows[k])
     return np.moveaxis(out, 0, axis)
+
+
+def cumsum(a, axis=None, dtype=None):
+    return running(np.add, a, axis, dtype)
 
 
 def cumprod(a, axis=None, dtype=None):
-    if axis is None:
-        a = np.ravel(a)
-        axis = 0
-    rows = np.moveaxis(a, axis, 0)
-    out = np.empty(rows.shape, np.sum(np.zeros(1, rows.dtype)).dtype if dtype is None else dtype)
-    if rows.shape[0] > 0:
-        out[0] = rows[0]
-    for k in range(1, rows.shape[0]):
-        out[k] = out[k - 1] * rows[k]
-    return np.moveaxis(out, 0, axis)
+    return running(np.multiply, a, axis, dtype)
 
 
 def nancumprod(a, axis=None, dtype=None):

@@ -76,24 +76,27 @@ def irfft(a, n=None, axis=-1, norm=None):
     return np.moveaxis(np.real(np.fft.ifft(whole, norm=norm)), -1, axis)
 
 
-def plane_fft(a, s=None, axes=(-2, -1), norm=None):
-    for k in range(len(axes) - 1, -1, -1):
-        a = np.fft.fft(a, None if s is None else s[k], axes[k], norm)
-    return a
+def by_axes(transform):
+    def body(a, s=None, axes=(-2, -1), norm=None):
+        for k in range(len(axes) - 1, -1, -1):
+            a = transform(a, None if s is None else s[k], axes[k], norm)
+        return a
+
+    return body
 
 
-def plane_ifft(a, s=None, axes=(-2, -1), norm=None):
-    for k in range(len(axes) - 1, -1, -1):
-        a = np.fft.ifft(a, None if s is None else s[k], axes[k], norm)
-    return a
+plane_fft, plane_ifft = by_axes(np.fft.fft), by_axes(np.fft.ifft)
 
 
-def fftn(a, s=None, axes=None, norm=None):
-    return np.fft.fft2(a, s, tuple(range(a.ndim)) if axes is None else axes, norm)
+def by_all_axes(transform):
+    def body(a, s=None, axes=None, norm=None):
+        return transform(a, s, tuple(range(a.ndim)) if axes is None else axes, norm)
+
+    return body
 
 
-def ifftn(a, s=None, axes=None, norm=None):
-    return np.fft.ifft2(a, s, tuple(range(a.ndim)) if axes is None else axes, norm)
+fftn, ifftn = by_all_axes(np.fft.fft2), by_all_axes(np.fft.ifft2)
+rfftn, irfftn = by_all_axes(np.fft.rfft2), by_all_axes(np.fft.irfft2)
 
 
 def rfft2(a, s=None, axes=(-2, -1), norm=None):
@@ -104,14 +107,6 @@ def rfft2(a, s=None, axes=(-2, -1), norm=None):
 def irfft2(a, s=None, axes=(-2, -1), norm=None):
     part = np.fft.ifft2(a, None if s is None else s[:-1], axes[:-1], norm)
     return np.fft.irfft(part, None if s is None else s[-1], axes[-1], norm)
-
-
-def rfftn(a, s=None, axes=None, norm=None):
-    return np.fft.rfft2(a, s, tuple(range(a.ndim)) if axes is None else axes, norm)
-
-
-def irfftn(a, s=None, axes=None, norm=None):
-    return np.fft.irfft2(a, s, tuple(range(a.ndim)) if axes is None else axes, norm)
 
 
 def fftfreq(n, d=1.0):

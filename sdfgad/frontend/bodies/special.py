@@ -198,68 +198,36 @@ def polygamma(n, x):
     return of_numbers("digamma", values) if n == 0 else of_order("polygamma", n, values)
 
 
-def j0(x):
-    return of_order("bessel_j", 0, x)
+def bessel(kind, order):
+    def body(x):
+        return of_order(kind, order, x)
+
+    return body
 
 
-def j1(x):
-    return of_order("bessel_j", 1, x)
+def bessel_of_any(kind):
+    def body(v, x):
+        return of_order(kind, v, x)
+
+    return body
 
 
-def jv(v, x):
-    return of_order("bessel_j", v, x)
+def bessel_k(order):
+    def body(x):
+        return of_shapes("bessel_k", x, order)
 
-
-def y0(x):
-    return of_order("bessel_y", 0, x)
-
-
-def y1(x):
-    return of_order("bessel_y", 1, x)
-
-
-def yn(n, x):
-    return of_order("bessel_y", n, x)
-
-
-def yv(v, x):
-    return of_order("bessel_y", v, x)
-
-
-def i0(x):
-    return of_order("bessel_i", 0, x)
-
-
-def i1(x):
-    return of_order("bessel_i", 1, x)
-
-
-def iv(v, x):
-    return of_order("bessel_i", v, x)
-
-
-def i0e(x):
-    return of_order("bessel_ie", 0, x)
-
-
-def i1e(x):
-    return of_order("bessel_ie", 1, x)
-
-
-def ive(v, x):
-    return of_order("bessel_ie", v, x)
-
-
-def k0(x):
-    return of_shapes("bessel_k", x, 0)
-
-
-def k1(x):
-    return of_shapes("bessel_k", x, 1)
+    return body
 
 
 def kv(v, x):
     return of_shapes("bessel_k", x, v)
+
+
+j0, j1, jv = bessel("bessel_j", 0), bessel("bessel_j", 1), bessel_of_any("bessel_j")
+y0, y1, yv = bessel("bessel_y", 0), bessel("bessel_y", 1), bessel_of_any("bessel_y")
+i0, i1, iv = bessel("bessel_i", 0), bessel("bessel_i", 1), bessel_of_any("bessel_i")
+i0e, i1e, ive = bessel("bessel_ie", 0), bessel("bessel_ie", 1), bessel_of_any("bessel_ie")
+yn, k0, k1 = yv, bessel_k(0), bessel_k(1)
 
 
 def gammainc(a, x):

@@ -14,68 +14,42 @@ import numpy as np
 from sdfgad.frontend.bodies.signal import resized
 
 
-def fft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.fft(x, n, axis, norm)
+def along_one(transform):
+    def body(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
+        return transform(x, n, axis, norm)
+
+    return body
 
 
-def ifft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.ifft(x, n, axis, norm)
+def along_two(transform):
+    def body(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
+        return transform(x, s, axes, norm)
+
+    return body
 
 
-def rfft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.rfft(x, n, axis, norm)
+def along_all(transform):
+    def body(x, s=None, axes=None, norm=None, overwrite_x=False, workers=None):
+        return transform(x, s, axes, norm)
+
+    return body
 
 
-def irfft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.irfft(x, n, axis, norm)
+def shifting(shift):
+    def body(x, axes=None):
+        return shift(x, axes)
+
+    return body
 
 
-def plane_fft(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return np.fft.fft2(x, s, axes, norm)
-
-
-def plane_ifft(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return np.fft.ifft2(x, s, axes, norm)
-
-
-def rfft2(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return np.fft.rfft2(x, s, axes, norm)
-
-
-def irfft2(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return np.fft.irfft2(x, s, axes, norm)
-
-
-def fftn(x, s=None, axes=None, norm=None, overwrite_x=False, workers=None):
-    return np.fft.fftn(x, s, axes, norm)
-
-
-def ifftn(x, s=None, axes=None, norm=None, overwrite_x=False, workers=None):
-    return np.fft.ifftn(x, s, axes, norm)
-
-
-def rfftn(x, s=None, axes=None, norm=None, overwrite_x=False, workers=None):
-    return np.fft.rfftn(x, s, axes, norm)
-
-
-def irfftn(x, s=None, axes=None, norm=None, overwrite_x=False, workers=None):
-    return np.fft.irfftn(x, s, axes, norm)
-
-
-def hfft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.hfft(x, n, axis, norm)
-
-
-def ihfft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.ihfft(x, n, axis, norm)
-
-
-def fftshift(x, axes=None):
-    return np.fft.fftshift(x, axes)
-
-
-def ifftshift(x, axes=None):
-    return np.fft.ifftshift(x, axes)
+fft, ifft = along_one(np.fft.fft), along_one(np.fft.ifft)
+rfft, irfft = along_one(np.fft.rfft), along_one(np.fft.irfft)
+hfft, ihfft = along_one(np.fft.hfft), along_one(np.fft.ihfft)
+plane_fft, plane_ifft = along_two(np.fft.fft2), along_two(np.fft.ifft2)
+rfft2, irfft2 = along_two(np.fft.rfft2), along_two(np.fft.irfft2)
+fftn, ifftn = along_all(np.fft.fftn), along_all(np.fft.ifftn)
+rfftn, irfftn = along_all(np.fft.rfftn), along_all(np.fft.irfftn)
+fftshift, ifftshift = shifting(np.fft.fftshift), shifting(np.fft.ifftshift)
 
 
 def dct(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None):

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
 
+from sdfgad.files import text_of
+
 NO_QUOTA = 1 << 10
 
 
@@ -22,7 +24,7 @@ def core_quota(root: Path = Path("/sys/fs/cgroup"), membership: Path = Path("/pr
 
 def _shares(root: Path, membership: Path) -> Iterator[float]:
     """Processor time over the time that passes, of each limited group."""
-    for line in _read(membership).splitlines():
+    for line in text_of(membership).splitlines():
         _, controllers, group = line.split(":", 2)
         if controllers == "":
             yield from _quotas(root, group, ("cpu.max",))
@@ -33,16 +35,9 @@ def _shares(root: Path, membership: Path) -> Iterator[float]:
 def _quotas(root: Path, group: str, files: tuple[str, ...]) -> Iterator[float]:
     own = root / group.lstrip("/")
     for folder in (own, *own.parents):
-        numbers = " ".join(_read(folder / file) for file in files).split()
+        numbers = " ".join(text_of(folder / file) for file in files).split()
         # No limit is the word max, or a quota below zero.
         if len(numbers) == 2 and all(n.isdigit() for n in numbers) and int(numbers[1]):
             yield int(numbers[0]) / int(numbers[1])
         if folder == root:
             return
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text()
-    except OSError:
-        return ""

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and files that need not be there."""
 from __future__ import annotations
 
 import os
@@ -19,3 +19,11 @@ def write_whole(path: str | PathLike[str], text: str) -> None:
             os.replace(scratch, final)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error}", help="give a file in a folder that exists") from error
+
+
+def text_of(file: Path) -> str:
+    """What a file holds; nothing where it cannot be read."""
+    try:
+        return file.read_text()
+    except OSError:
+        return ""

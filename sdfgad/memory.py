@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 
 from sdfgad.errors import UsageError
+from sdfgad.files import text_of
 
 _PREFIXES = "kmgtpe"
 _UNITS: Mapping[str, int] = MappingProxyType(
@@ -84,7 +85,7 @@ def cgroup_remaining(root: Path = Path("/sys/fs/cgroup"), membership: Path = Pat
 
 def _cgroup_limits(root: Path, membership: Path) -> Iterator[tuple[int, int]]:
     """(limit, usage that cannot be reclaimed) of each limited group, from this process' own group to the root."""
-    for line in _read(membership).splitlines():
+    for line in text_of(membership).splitlines():
         _, controllers, group = line.split(":", 2)
         if controllers == "":
             yield from _walk(root, group, "memory.max", "memory.current", "inactive_file")
@@ -96,17 +97,17 @@ def _cgroup_limits(root: Path, membership: Path) -> Iterator[tuple[int, int]]:
 def _walk(root: Path, group: str, limit: str, usage: str, reclaimable: str) -> Iterator[tuple[int, int]]:
     own = root / group.lstrip("/")
     for folder in (own, *own.parents):
-        text = _read(folder / limit).strip()
+        text = text_of(folder / limit).strip()
         # Version 1 says "no limit" with a number near 2**63, version 2 with the word max.
         if text.isdigit() and int(text) < 2**62:
-            used = int(_read(folder / usage).strip() or 0)
+            used = int(text_of(folder / usage).strip() or 0)
             yield int(text), used - _statistic(folder / "memory.stat", reclaimable)
         if folder == root:
             return
 
 
 def _statistic(file: Path, name: str) -> int:
-    for line in _read(file).splitlines():
+    for line in text_of(file).splitlines():
         key, _, value = line.partition(" ")
         if key == name:
             return int(value)
@@ -117,13 +118,6 @@ def _job_limit() -> int | None:
     """Slurm gives the job's memory on this node in MiB."""
     mebibytes = os.environ.get("SLURM_MEM_PER_NODE", "")
     return int(mebibytes) * 2**20 if mebibytes.isdigit() and mebibytes != "0" else None
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text()
-    except OSError:
-        return ""
 
 
 def format_bytes(count: int | float) -> str:

@@ -144,18 +144,19 @@ def _guards_product(node: Call) -> bool:
     if not algebra.is_number(zero, 0) or not isinstance(test, Call) or test.fn != "eq" or \
             test.args[0].dtype != node.dtype or not algebra.is_number(test.args[1], 0):
         return False
-    return _has_factor(value, _unsigned(test.args[0]), node.dtype)
+    return _has_factor(value, unsigned(test.args[0]), node.dtype)
 
 
 def _has_factor(value: Expr, base: Expr, dtype: np.dtype) -> bool:
-    value = _unsigned(value)
+    value = unsigned(value)
     if value == base:
         return True
     return isinstance(value, Call) and value.fn == "mul" and value.dtype == dtype and \
         any(_has_factor(a, base, dtype) for a in dict.fromkeys(value.args))
 
 
-def _unsigned(e: Expr) -> Expr:
+def unsigned(e: Expr) -> Expr:
+    """The same without its signs."""
     while isinstance(e, Call) and e.fn == "neg":
         e = e.args[0]
     return e

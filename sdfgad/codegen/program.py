@@ -38,7 +38,7 @@ _log = getLogger("sdfgad")
 
 
 def compile_program(program: Program, *, results: Iterable[str] = (), key: str | None = None,
-                    threads: int | None = None, loose: Collection[str] = ()) -> Executable:
+                    loose: Collection[str] = ()) -> Executable:
     """The program as native code.
 
     The caller passes `program.arguments` and the containers named in `results`; what is in those that are `loose` may
@@ -51,11 +51,11 @@ def compile_program(program: Program, *, results: Iterable[str] = (), key: str |
     found = entry(full)
     if found is not None:
         try:
-            return Executable(program, found, threads)
+            return Executable(program, found)
         except UNUSABLE as reason:
             _log.info("the stored %s is compiled again: %s", program.name, reason)
             withdraw(full)
-    return Executable(program, _build(program, results, full, loose), threads)
+    return Executable(program, _build(program, results, full, loose))
 
 
 def _own_text(program: Program, results: tuple[str, ...], loose: Collection[str]) -> str:
@@ -75,9 +75,9 @@ class Executable:
     tape_limit: bytes that growable tapes may take; where it is set, no other memory to work in is kept beside a call.
     """
 
-    def __init__(self, program: Program, folder: Path, threads: int | None = None) -> None:
+    def __init__(self, program: Program, folder: Path) -> None:
         self.folder = folder
-        self.threads = threads
+        self.threads: int | None = None
         self.tape_limit: int | None = None
         meta = read_meta(folder)
         self.arguments = tuple(n for n in meta.arguments if n not in program.constants)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from sdfgad.codegen.cpp import Frame, flat
-from sdfgad.ir.index import Atom, FloorDiv, Ix, Mod, ix
+from sdfgad.ir.index import Atom, FloorDiv, Ix, Mod, ix, of_atom
 from sdfgad.ir.program import View, axis
 
 
@@ -20,16 +20,12 @@ def _merged(place: Ix) -> Ix:
         if isinstance(atom, Mod) and (n := atom.parts[1].const):
             whole = next((w for w in _quotients(atom) if factor.get(w) == c * n), None)
             if whole is not None:
-                return _merged(place - _single(atom) * c - _single(whole) * (c * n) + atom.parts[0] * c)
+                return _merged(place - of_atom(atom) * c - of_atom(whole) * (c * n) + atom.parts[0] * c)
     return place
 
 
 def _quotients(remainder: Mod) -> tuple[Atom, ...]:
     """The ways to write the division that belongs to a remainder."""
     e, n = remainder.parts
-    inner = [a for a in e.atoms if isinstance(a, FloorDiv) and e == _single(a)]
+    inner = [a for a in e.atoms if isinstance(a, FloorDiv) and e == of_atom(a)]
     return (FloorDiv((e, n)), *(FloorDiv((a.parts[0], a.parts[1] * n)) for a in inner))
-
-
-def _single(atom: Atom) -> Ix:
-    return Ix((((atom,), 1),))

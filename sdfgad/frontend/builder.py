@@ -247,13 +247,13 @@ class Builder:
                 if isinstance(part, Lazy) and part.stored is None:
                     self.consume(part)
 
-    def materialise(self, value: ArrayValue, label: str, dtype: np.dtype | None = None) -> ViewValue:
+    def materialise(self, value: ArrayValue, label: str) -> ViewValue:
         """Store a value in a fresh container (a view stays as it is)."""
         if isinstance(value, ViewValue):
             return value
         if isinstance(value, Lazy) and value.stored is not None:
             return value.stored
-        stored = self.fresh_copy(value, label, dtype)
+        stored = self.fresh_copy(value, label)
         if isinstance(value, Lazy):
             value.stored = stored = replace(stored, readonly=value.readonly)
             self.consume(value)

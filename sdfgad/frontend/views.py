@@ -35,14 +35,14 @@ from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import View, axis
 
 
-def remap(ctx: Context, value: ArrayValue, shape: Shape, index: Sequence[Ix], scalar: bool = False) -> ArrayValue:
+def remap(ctx: Context, value: ArrayValue, shape: Shape, index: Sequence[Ix]) -> ArrayValue:
     """The value seen with another shape: `index` gives the old position in the new placeholders."""
     if isinstance(value, Lazy) and value.stored is not None:
         value = value.stored
     if isinstance(value, ViewValue):
         mapping = {axis(k): i for k, i in enumerate(index)}
         view = View(value.view.array, shape, tuple(i.subs(mapping) for i in value.view.index), value.dtype)
-        return ViewValue(view, scalar or value.scalar, value.weak, value.readonly)
+        return ViewValue(view, value.scalar, value.weak, value.readonly)
     base = value
 
     def element(position: Position) -> Expr:

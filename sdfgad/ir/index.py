@@ -233,42 +233,43 @@ def floordiv(a: Like, b: Like) -> Ix:
     """Python's `a // b`; terms that `b` divides leave the division."""
     a, b = ix(a), ix(b)
     if b.const in (None, 0):
-        return _atom(FloorDiv((a, b)))
+        return of_atom(FloorDiv((a, b)))
     whole, rest = _split_divisible(a, b.const)
     if rest.const is not None:
         return whole + rest.const // b.const
-    return whole + _atom(FloorDiv((rest, b)))
+    return whole + of_atom(FloorDiv((rest, b)))
 
 
 def mod(a: Like, b: Like) -> Ix:
     """Python's `a % b`; multiples of `b` are dropped, and remainders of `b` on the way to the last one."""
     a, b = ix(a), ix(b)
     if b.const in (None, 0):
-        return _atom(Mod((a, b)))
+        return of_atom(Mod((a, b)))
     _, rest = _split_divisible(without_remainders(a, b), b.const)
-    return ix(rest.const % b.const) if rest.const is not None else _atom(Mod((rest, b)))
+    return ix(rest.const % b.const) if rest.const is not None else of_atom(Mod((rest, b)))
 
 
 def minimum(a: Like, b: Like) -> Ix:
     """The smaller of two indices; decided at once when they differ by a constant."""
     a, b = ix(a), ix(b)
     gap = (a - b).const
-    return (a if gap <= 0 else b) if gap is not None else _atom(Min(tuple(sorted((a, b), key=str))))
+    return (a if gap <= 0 else b) if gap is not None else of_atom(Min(tuple(sorted((a, b), key=str))))
 
 
 def maximum(a: Like, b: Like) -> Ix:
     """The larger of two indices; decided at once when they differ by a constant."""
     a, b = ix(a), ix(b)
     gap = (a - b).const
-    return (a if gap >= 0 else b) if gap is not None else _atom(Max(tuple(sorted((a, b), key=str))))
+    return (a if gap >= 0 else b) if gap is not None else of_atom(Max(tuple(sorted((a, b), key=str))))
 
 
 def elem(array: str, index: tuple[Like, ...]) -> Ix:
     """The index read from element `index` of integer array `array`."""
-    return _atom(Elem(array, tuple(ix(i) for i in index)))
+    return of_atom(Elem(array, tuple(ix(i) for i in index)))
 
 
-def _atom(atom: Atom) -> Ix:
+def of_atom(atom: Atom) -> Ix:
+    """The index that is an atom alone."""
     return Ix((((atom,), 1),))
 
 
@@ -305,13 +306,13 @@ def put_together(a: Ix) -> Ix:
             x, n = m[0].parts
             whole, rows = _divided(x, n), c * (n.const or 0)
             if rows and any(whole.terms == ((k, 1),) and v == rows for k, v in a.terms):
-                return put_together(a - c * _atom(m[0]) - rows * whole + c * x)
+                return put_together(a - c * of_atom(m[0]) - rows * whole + c * x)
     return a
 
 
 def _divided(x: Ix, n: Ix) -> Ix:
     """`x // n`, and `y // (m * n)` where x is `y // m`."""
-    inner = next((a for a in x.atoms if isinstance(a, FloorDiv) and x == _atom(a)), None)
+    inner = next((a for a in x.atoms if isinstance(a, FloorDiv) and x == of_atom(a)), None)
     return floordiv(x, n) if inner is None else floordiv(inner.parts[0], inner.parts[1] * n)
 
 
@@ -319,7 +320,7 @@ def without_remainders(a: Ix, b: Ix | None = None) -> Ix:
     """The index with `x` for each term `x % b` in it, whatever the divisor if `b` is None."""
     total = ZERO
     for m, c in a.terms:
-        inner = [n.parts[0] if isinstance(n, Mod) and b in (None, n.parts[1]) else _atom(n) for n in m]
+        inner = [n.parts[0] if isinstance(n, Mod) and b in (None, n.parts[1]) else of_atom(n) for n in m]
         total = total + reduce(Ix.__mul__, inner, ix(c))
     return total
 
@@ -345,12 +346,12 @@ def _rebuilt(monomial: tuple[Atom, ...], factor: int,
 def _rebuild_atom(atom: Atom, replace: Callable[[Atom], Ix | None]) -> Ix:
     if isinstance(atom, str):
         new = replace(atom)
-        return _atom(atom) if new is None else new
+        return of_atom(atom) if new is None else new
     parts = tuple(p.rebuild(replace) for p in atom.parts)
     if isinstance(atom, Elem):
         rebuilt: Atom = Elem(atom.array, parts)
         new = replace(rebuilt)
-        return _atom(rebuilt) if new is None else new
+        return of_atom(rebuilt) if new is None else new
     combined = _COMBINE[type(atom)](*parts)
     if combined.atoms and len(combined.terms) == 1 and len(combined.terms[0][0]) == 1 and combined.terms[0][1] == 1:
         new = replace(combined.terms[0][0][0])

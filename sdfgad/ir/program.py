@@ -6,6 +6,7 @@ shapes.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -117,6 +118,11 @@ class View:
         mapping = {axis(k): p for k, p in enumerate(position)}
         return tuple(i.subs(mapping) for i in self.index)
 
+    @property
+    def bytes(self) -> int:
+        """Of its elements; 0 where an extent is known only at run time."""
+        return math.prod(n.const or 0 for n in self.shape) * self.dtype.itemsize
+
     def load(self, position: tuple[Ix, ...]) -> Load:
         """One element of the view."""
         return Load(self.array, self.at(position), self.dtype)
@@ -225,7 +231,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class While:
-    """FastCall `body` while the bool scalar `flag` is True; `trips` counts as in `Loop`."""
+    """Run `body` while the bool scalar `flag` is True; `trips` counts as in `Loop`."""
 
     flag: str
     body: Block

@@ -19,7 +19,7 @@ from sdfgad.analysis.cost import Clock, seconds_of
 from sdfgad.checkpoint.roofline import MESSAGE_BYTES_PER_SECOND, MESSAGE_SECONDS, Machine
 from sdfgad.errors import InvariantError
 from sdfgad.ir.messages import EXCHANGE, communicates, is_finish, is_message, received, sent
-from sdfgad.ir.program import Array, Block, Lib, Loop, Program, View
+from sdfgad.ir.program import Array, Block, Lib, Loop, Program
 
 NOMINAL = Machine(1e10, 2e9, 1, False)
 """One core, for every rank the same, as all have to choose alike."""
@@ -105,15 +105,8 @@ def _of_message(stmt: Lib, constants: Mapping[str, np.ndarray], rank: int) -> Ra
     if stmt.attrs["kind"] != EXCHANGE:
         return RankSum(int(stmt.attrs["count"]) * stmt.attrs["dtype"].itemsize)
     to, frm = (constants[v.array][1::2] for v in stmt.ins[len(sent(stmt)):-1])
-    return RankMessages(tuple((int(p) - rank, _bytes(v)) for p, v in zip(to, sent(stmt), strict=True)),
+    return RankMessages(tuple((int(p) - rank, v.bytes) for p, v in zip(to, sent(stmt), strict=True)),
                         tuple(int(p) - rank for p, _ in zip(frm, received(stmt), strict=True)))
-
-
-def _bytes(view: View) -> int:
-    size = view.dtype.itemsize
-    for n in view.shape:
-        size *= n.const or 0
-    return size
 
 
 def simulated(ranks: int, steps: Callable[[int], RankSteps], latency: float = MESSAGE_SECONDS,

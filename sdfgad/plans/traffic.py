@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from sdfgad.checkpoint.outlook import LoopTraffic, Traffic
 from sdfgad.ir.messages import EXCHANGE, OP, is_finish, sent
-from sdfgad.ir.program import Array, Block, Lib, Loop, Program, View
+from sdfgad.ir.program import Array, Block, Lib, Loop, Program
 from sdfgad.ir.walk import children
 from sdfgad.names import loop_name
 from sdfgad.transform.cutting.blocks import Distribution
@@ -57,15 +57,8 @@ def _of(stmt: Lib) -> Counts:
     if is_finish(stmt):
         return 0, 0, 0
     if stmt.attrs["kind"] == EXCHANGE:
-        return len(sent(stmt)), sum(map(_bytes, sent(stmt))), 0
+        return len(sent(stmt)), sum(v.bytes for v in sent(stmt)), 0
     return 0, 0, 1
-
-
-def _bytes(view: View) -> int:
-    size = view.dtype.itemsize
-    for n in view.shape:
-        size *= n.const or 0
-    return size
 
 
 def _loops(block: Block) -> Iterator[LoopTraffic]:

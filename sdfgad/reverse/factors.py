@@ -42,10 +42,11 @@ def _shared(stmt: Map, g: Load, terms: Sequence[Expr]) -> Expr | None:
 def _costly(stmt: Map, e: Expr) -> bool:
     """Whether it computes something beyond sums and products anew at each point; conditions do not count."""
     names = {r.var for r in stmt.domain}
-    return any(isinstance(n, Call) and n.fn not in _CHEAP and _changes(n, names) for n in _computed(e))
+    return any(isinstance(n, Call) and n.fn not in _CHEAP and changes(n, names) for n in _computed(e))
 
 
-def _changes(e: Expr, names: set[str]) -> bool:
+def changes(e: Expr, names: set[str]) -> bool:
+    """Whether it loads elements that these variables choose."""
     return any(isinstance(n, Load) and any(i.symbols & names for i in n.index) for n in walk(e))
 
 

@@ -13,6 +13,7 @@ from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.ir.expr import Call, Expr, Load, certain, operands, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Map, Range, Store
+from sdfgad.reverse.factors import changes
 from sdfgad.reverse.gather import GatheredTerm
 from sdfgad.thresholds import thresholds
 
@@ -77,7 +78,7 @@ def _shared(exprs: Sequence[Expr], names: set[str]) -> list[Expr]:
     found: dict[Expr, None] = {}
 
     def visit(n: Expr) -> None:
-        if count[n] > 1 and n.dtype.kind in "fc" and _cost([n]) > _KEPT and _changes(n, names) and \
+        if count[n] > 1 and n.dtype.kind in "fc" and _cost([n]) > _KEPT and changes(n, names) and \
                 ahead.issuperset(m for m in walk(n, certain) if isinstance(m, Load)):
             found[n] = None
         elif n not in passed:
@@ -89,10 +90,6 @@ def _shared(exprs: Sequence[Expr], names: set[str]) -> list[Expr]:
     for e in exprs:
         visit(e)
     return list(found)
-
-
-def _changes(e: Expr, names: set[str]) -> bool:
-    return any(isinstance(n, Load) and any(i.symbols & names for i in n.index) for n in walk(e))
 
 
 def _cut(e: Expr, chosen: Sequence[Expr]) -> Expr:

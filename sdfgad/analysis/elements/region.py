@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from sdfgad.analysis.elements.polyhedron import Row, System
-from sdfgad.ir.index import Atom, Ix, Max, Min, ix, maximum, minimum
+from sdfgad.ir.index import Ix, Max, Min, ix, maximum, minimum, of_atom
 from sdfgad.ir.program import Range
 
 
@@ -109,15 +109,11 @@ def _branches(i: Ix, kind: type[Max] | type[Min]) -> list[Ix] | None:
     if i.affine is not None:
         return [i]
     for atom in i.atoms:
-        if isinstance(atom, kind) and (i - _single(atom)).atoms.isdisjoint([atom]):
-            rest = i - _single(atom)
+        if isinstance(atom, kind) and (i - of_atom(atom)).atoms.isdisjoint([atom]):
+            rest = i - of_atom(atom)
             parts = [_branches(rest + p, kind) for p in atom.parts]
             return None if any(p is None for p in parts) else [b for p in parts for b in p or ()]
     return None
-
-
-def _single(atom: Atom) -> Ix:
-    return Ix((((atom,), 1),))
 
 
 def _row(i: Ix) -> Row:

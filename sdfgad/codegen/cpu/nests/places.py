@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sdfgad.codegen.cpp import Frame, Writer, flat, index_text
 from sdfgad.ir.expr import Index, Load, certain, walk
-from sdfgad.ir.index import Ix, Mod
+from sdfgad.ir.index import Ix, Mod, of_atom
 from sdfgad.ir.program import Map, Range, Store
 
 
@@ -21,7 +21,7 @@ class Places:
         """The frame behind the lines that look up what is known so deep inside."""
         for atom in (a for a, level in self.levels.items() if level == depth):
             name = writer.fresh("w")
-            writer.line(f"const int64_t {name} = {index_text(frame, _alone(atom))};")
+            writer.line(f"const int64_t {name} = {index_text(frame, of_atom(atom))};")
             frame = replace(frame, places={**frame.places, atom: name})
         return frame
 
@@ -34,13 +34,9 @@ def places_of(frame: Frame, stmt: Map, loops: tuple[Range, ...], guard: int | No
     """
     written = {p.array for p in stmt.body if isinstance(p, Store)}
     used = Counter(a for i in _indices(frame, stmt) for a in _checked(i, written))
-    depths = {a: max((d + 1 for d, r in enumerate(loops) if r.var in _alone(a).symbols), default=0) for a in used}
+    depths = {a: max((d + 1 for d, r in enumerate(loops) if r.var in of_atom(a).symbols), default=0) for a in used}
     levels = {a: d if guard is None else max(d, guard) for a, d in depths.items()}
     return Places({a: level for a, level in levels.items() if level < len(loops) or used[a] > 1})
-
-
-def _alone(atom: Mod) -> Ix:
-    return Ix((((atom,), 1),))
 
 
 def _indices(frame: Frame, stmt: Map) -> Iterator[Ix]:
@@ -59,6 +55,6 @@ def _checked(index: Ix, written: set[str]) -> Iterator[Mod]:
     """The remainders of an index that depend on elements, all of arrays that stay as they are."""
     for atoms, _ in index.terms:
         for atom in atoms:
-            elems = _alone(atom).elems if isinstance(atom, Mod) else ()
+            elems = of_atom(atom).elems if isinstance(atom, Mod) else ()
             if isinstance(atom, Mod) and elems and written.isdisjoint(e.array for e in elems):
                 yield atom

@@ -9,6 +9,7 @@ from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.cpu.nests.emit import vectorises
 from sdfgad.codegen.cpu.nests.nest_order import order_loops
 from sdfgad.codegen.cpu.nests.tiles import plan_tile
+from sdfgad.codegen.cpu.schedule.recurrences.at_once import uses
 from sdfgad.codegen.toolchain import vector_registers
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import loads, map_indices
@@ -91,7 +92,7 @@ def write_out_few(frame: Frame, stmt: Map) -> Map:
     for few, inner in (order[-2:], order[:-3:-1]):
         most = min(FEWEST, (inner.trips or 0) // FEWEST)
         short = few.step == 1 and few.start.const is not None and 1 < (few.trips or 0) < most
-        if short and few.var not in _ends(stmt) and not any(_uses(p.index, few.var) for p in stmt.body
+        if short and few.var not in _ends(stmt) and not any(uses(p.index, few.var) for p in stmt.body
                                                             if isinstance(p, Store)):
             return _written_out(stmt, few) if plan_tile(frame, stmt) is None else stmt
     return stmt
@@ -107,25 +108,21 @@ def _summable(frame: Frame, part: Let | Store) -> bool:
 
 def _in_registers(stmt: Map, row: str, inner: str) -> bool:
     """Whether all sums of a block, what its rows load, and what they share for one of the sums fit there."""
-    sums = all(isinstance(p, Store) and p.op == "+" and _uses(p.index, row) and not _uses(p.index, inner)
+    sums = all(isinstance(p, Store) and p.op == "+" and uses(p.index, row) and not uses(p.index, inner)
                for p in stmt.body)
-    own = {n for p in stmt.body for n in loads(p.expr) if _uses(n.index, row) and _uses(n.index, inner)}
+    own = {n for p in stmt.body for n in loads(p.expr) if uses(n.index, row) and uses(n.index, inner)}
     return sums and ROWS * (len(stmt.body) + len(own)) + 1 <= vector_registers()
 
 
 def _shared(stmt: Map, row: str, inner: str) -> bool:
     """Whether rows add to the same elements, or to one each with the same factors."""
-    if any(isinstance(p, Store) and p.op is None and not _uses(p.index, row) for p in stmt.body):
+    if any(isinstance(p, Store) and p.op is None and not uses(p.index, row) for p in stmt.body):
         return False
     targets = [p.index for p in stmt.body if isinstance(p, Store) and p.op == "+"]
-    if any(_uses(t, inner) and not _uses(t, row) for t in targets):
+    if any(uses(t, inner) and not uses(t, row) for t in targets):
         return True
-    factors = {n for p in stmt.body for n in loads(p.expr) if _uses(n.index, inner) and not _uses(n.index, row)}
-    return bool(factors) and any(_uses(t, row) and not _uses(t, inner) for t in targets)
-
-
-def _uses(index: tuple[Ix, ...], var: str) -> bool:
-    return any(var in i.symbols for i in index)
+    factors = {n for p in stmt.body for n in loads(p.expr) if uses(n.index, inner) and not uses(n.index, row)}
+    return bool(factors) and any(uses(t, row) and not uses(t, inner) for t in targets)
 
 
 def _rows(part: Let | Store, var: str, first: Ix, count: int = ROWS) -> list[Store]:
@@ -134,7 +131,7 @@ def _rows(part: Let | Store, var: str, first: Ix, count: int = ROWS) -> list[Sto
         raise TypeError(f"{part!r} stores nothing")
     places = [{var: first + k} for k in range(count)]
     values = [map_indices(part.expr, lambda i, at=at: i.subs(at)) for at in places]  # type: ignore[misc]
-    if not _uses(part.index, var):
+    if not uses(part.index, var):
         return [replace(part, expr=reduce(algebra.add, values))]
     return [replace(part, index=tuple(i.subs(at) for i in part.index), expr=e)
             for at, e in zip(places, values, strict=True)]

@@ -8,6 +8,7 @@ from functools import reduce
 
 import numpy as np
 
+from sdfgad.analysis.rounding import unsigned
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cpu.nests.cost import map_work
 from sdfgad.ir import algebra
@@ -56,7 +57,7 @@ def _one_choice(node: Expr) -> Expr | None:
         alike = Call("abs", (positive,), positive.dtype)
         value = rewrite(value, lambda e: positive if e == alike else None)
     guarded = _guarded(value)
-    if guarded is not None and _unsigned(guarded[0]) == _unsigned(other):
+    if guarded is not None and unsigned(guarded[0]) == unsigned(other):
         base, value = guarded
         test = algebra.both(test, Call("ne", (base, algebra.number(0, base.dtype)), np.dtype(bool)))
     return replace(node, args=(test, value, other)) if (test, value) != node.args[:2] else None
@@ -83,7 +84,7 @@ def _product(node: Expr, same: Callable[[Expr], bool], factors: dict[Expr, None]
     if guarded is None:
         return None
     base, value = guarded
-    found = _others(value, _unsigned(base), same)
+    found = _others(value, unsigned(base), same)
     if found is None or any(isinstance(k, Const) and not np.isfinite(k.value) for k in found):
         return None
     factors.update(dict.fromkeys(k for k in found if not isinstance(k, Const)))
@@ -101,15 +102,9 @@ def _guarded(node: Expr) -> tuple[Expr, Expr] | None:
     return test.args[0], value
 
 
-def _unsigned(e: Expr) -> Expr:
-    while isinstance(e, Call) and e.fn == "neg":
-        e = e.args[0]
-    return e
-
-
 def _others(value: Expr, base: Expr, same: Callable[[Expr], bool]) -> tuple[Expr, ...] | None:
     """The factors beside `base` of a product, or of its negative; None where it is something else."""
-    value = _unsigned(value)
+    value = unsigned(value)
     if value == base:
         return ()
     if not isinstance(value, Call) or value.fn != "mul" or value.dtype != base.dtype:

@@ -34,12 +34,13 @@ def _pieces(items: tuple[Item, ...], looped: bool) -> Iterator[tuple[set[str], B
             used = (all_reads(item.body) | all_writes(item.body)) - set(item.private)
             yield used | starts | counts, None, looped
         else:
-            yield _region_names(item), None, looped
+            yield region_names(item), None, looped
             for part in item.parts:
                 yield from _pieces(part, looped or not isinstance(item.stmt, If))
 
 
-def _region_names(item: ControlFlow) -> set[str]:
+def region_names(item: ControlFlow) -> set[str]:
+    """The scalars that decide where control goes."""
     names = {n for n in (item.start, item.stop, item.cond) if isinstance(n, str) and n}
     if isinstance(item.stmt, While):
         names.add(item.stmt.flag)

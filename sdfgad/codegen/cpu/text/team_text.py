@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from sdfgad.codegen.cpp import Frame, Writer, pointer, symbol
 from sdfgad.codegen.cpu.order.pieces import ControlFlow, Group, Item, Kernel, kernel_frame, pieces
 from sdfgad.codegen.cpu.text.piece_text import Scalars, emit_group, emit_point, group_names, kernel_names
+from sdfgad.codegen.cpu.text.scalars import region_names
 from sdfgad.ir.program import If, Loop, While
 
 
@@ -40,14 +41,8 @@ def _control_names(items: Iterable[Item]) -> set[str]:
     """The scalars that decide where control flow goes."""
     found: set[str] = set()
     for item in items:
-        if not isinstance(item, ControlFlow):
-            continue
-        found |= {n for n in (item.start, item.stop, item.cond) if isinstance(n, str) and n}
-        if isinstance(item.stmt, While):
-            found.add(item.stmt.flag)
-        elif isinstance(item.stmt, Loop) and item.stmt.until is not None:
-            found.add(item.stmt.until)
-        found |= _control_names(i for part in item.parts for i in part)
+        if isinstance(item, ControlFlow):
+            found |= region_names(item) | _control_names(i for part in item.parts for i in part)
     return found
 
 

@@ -14,6 +14,7 @@ from sdfgad.ir.index import Ix
 from sdfgad.ir.program import IN_MEMORY, Array, Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, reads, statements, with_children, within
 from sdfgad.thresholds import thresholds
+from sdfgad.transform.clearing.clearings import touches
 
 Path = tuple[Range, ...]
 
@@ -141,20 +142,15 @@ def _small(copy: KeptCopy, path: Sequence[Range], arrays: Mapping[str, Array]) -
 def _reading(loop: Loop, k: int, copy: KeptCopy, path: Path) -> Block | None:
     """The body with loads from the source in place of all loads of the copy; None where some has to stay."""
     name = copy.target.array
-    if any(_touches(s, name) for s in loop.body[:k]):
+    if any(touches(s, name) for s in loop.body[:k]):
         return None
-    users = tuple(s for s in loop.body[k + 1:] if _touches(s, name))
+    users = tuple(s for s in loop.body[k + 1:] if touches(s, name))
     if not users or copy.source.array in all_writes(loop.body) \
             or name in all_writes(users) or {name, copy.source.array} & {*loop.private}:
         return None
-    changed = [_from_source(s, copy, path) if j > k and _touches(s, name) else (s, True)
+    changed = [_from_source(s, copy, path) if j > k and touches(s, name) else (s, True)
                for j, s in enumerate(loop.body)]
     return tuple(s for s, _ in changed) if all(whole for _, whole in changed) else None
-
-
-def _touches(stmt: Stmt, name: str) -> bool:
-    read, written = within(stmt)
-    return name in read or name in written
 
 
 def _from_source(stmt: Stmt, copy: KeptCopy, path: Path) -> tuple[Stmt, bool]:

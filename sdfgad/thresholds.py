@@ -190,6 +190,8 @@ class Thresholds:
     would leave sums that are written out nothing."""
     fused_nodes: int = 1000
     """Nodes of an expression, written out, that `fuse_pointwise` makes."""
+    fused_depth: int = 48
+    """Nodes that stand in each other in such an expression."""
     own_line: int = _from(8, least=1)
     """So many times fewer elements than the map has points make a line (`join_pointwise`)."""
     tabulated_uses: int = _from(4, least=1)

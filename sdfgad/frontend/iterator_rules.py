@@ -21,6 +21,8 @@ from sdfgad.frontend.walks import rows_of
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 
 Rule = Callable[..., Value]
+STORED = 16
+"""`functools.reduce` stores a value so often: what is not stored is written into what is made of it."""
 
 
 def product(ctx: Context, *iterables: Value, repeat: Value = 1) -> Value:
@@ -73,7 +75,12 @@ def reduce(ctx: Context, function: Value, iterable: Value, *initial: Value) -> V
     items = [*initial, *items_of(ctx, iterable)]
     if not items:
         raise ctx.refuse("functools.reduce of nothing", "give an initial value", "SG102")
-    return functools.reduce(lambda a, b: ctx.invoke(ctx, function, [a, b], {}), items)
+    value = items[0]
+    for k, item in enumerate(items[1:], start=1):
+        value = ctx.invoke(ctx, function, [value, item], {})
+        if k % STORED == 0:
+            value = kept(ctx, value)
+    return value
 
 
 def accumulate(ctx: Context, iterable: Value, func: Value = None, *, initial: Value = None) -> Value:

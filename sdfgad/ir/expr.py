@@ -20,6 +20,8 @@ class _Node:
     dtype: DType
     size = 1
     """How many nodes it has when it is written out, shared ones as often as they are used."""
+    depth = 1
+    """How many nodes stand in each other at the most."""
 
     def __reduce__(self) -> tuple[object, ...]:
         """By what it is made of, so that what is read back is the node that is there."""
@@ -90,7 +92,8 @@ class Call(_Node):
     def __new__(cls, fn: str, args: tuple[Expr, ...], dtype: DType) -> Call:
         key = (fn, args, dtype)
         return _CALLS.get(key) or _CALLS.add(
-            key, _made(cls, fn=fn, args=args, dtype=dtype, size=1 + sum([a.size for a in args])))
+            key, _made(cls, fn=fn, args=args, dtype=dtype, size=1 + sum([a.size for a in args]),
+                       depth=1 + max([a.depth for a in args], default=0)))
 
 
 def _made(form: type[Any], **parts: Any) -> Any:

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sdfgad.calls.arguments import bind
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
+from sdfgad.ir.interpret import run
+from sdfgad.pipeline import Request, derive
 from tests.frontend.checking import check_both_modes
 from tests.frontend.programs import Case, collector
 
@@ -308,3 +311,28 @@ def test_an_iterator_from_outside_of_a_loop_is_refused_in_it() -> None:
 
     with pytest.raises(UnsupportedError, match="an iterator made outside"):
         parse(program, (ROWS,))
+
+
+def _deep(a, b):
+    return np.sin(np.cos(np.sin(np.cos(np.sin(np.cos(a)))))) * b
+
+
+def folded(x):
+    return functools.reduce(_deep, [x[k] for k in range(160)])
+
+
+def last_of_all(x):
+    return list(itertools.accumulate([x[k] for k in range(160)], _deep))[-1]
+
+
+@pytest.mark.parametrize("program", [folded, last_of_all])
+def test_a_long_chain_is_no_expression_too_deep_to_look_into(program: Callable[..., Any]) -> None:
+    """It ended in a RecursionError."""
+    x = np.linspace(0.1, 1.0, 160)
+    made = derive(program, bind(program, (x,), {}), Request(("x",)))
+    memory = {"x": x.copy()} | {n: np.zeros(a.shape, a.dtype) for n, a in made.program.arrays.items() if n in made.keep}
+    run(made.program, memory)
+    step = 1e-30 * 1j * np.eye(160)[150]
+    exact = (program(x + step) / 1e-30).imag
+    found = memory[made.made.gradients[made.parsed.traced["x"]]]
+    np.testing.assert_allclose(found[150], exact, rtol=1e-12)

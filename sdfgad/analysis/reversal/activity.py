@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from sdfgad.ir.expr import Call, Expr, Load, Local, rewrite
+from sdfgad.ir.expr import Call, Expr, Load, Local, rewrite, walk
 from sdfgad.ir.messages import OP, carries_derivatives, messages, received, sent
 from sdfgad.ir.own import OWN
 from sdfgad.ir.program import Block, Let, Lib, Map, Program, Store
@@ -31,21 +31,14 @@ def _traffic(block: Block) -> tuple[frozenset[str], frozenset[str]]:
 
 def differentiable_loads(e: Expr) -> set[str]:
     """Arrays whose change moves the expression to first order."""
-    found: set[str] = set()
-    seen: set[Expr] = set()
+    return {n.array for n in walk(e, _differentiable) if isinstance(n, Load) and n.dtype.kind in "fc"}
 
-    def visit(n: Expr) -> None:
-        if n in seen or n.dtype.kind not in "fc":
-            return
-        seen.add(n)
-        if isinstance(n, Load):
-            found.add(n.array)
-        elif isinstance(n, Call) and n.fn not in registry.without_gradient():
-            for a in n.args[_FIRST_ACTIVE.get(n.fn, 0):]:
-                visit(a)
 
-    visit(e)
-    return found
+def _differentiable(e: Expr) -> tuple[Expr, ...]:
+    """The operands whose change moves a value to first order."""
+    if not isinstance(e, Call) or e.dtype.kind not in "fc" or e.fn in registry.without_gradient():
+        return ()
+    return e.args[_FIRST_ACTIVE.get(e.fn, 0):]
 
 
 def _flows(block: Block) -> Iterable[tuple[str, str]]:

@@ -108,8 +108,10 @@ def _operations(e: Expr) -> int:
 
 
 def _too_large(old: Expr, new: Expr, put: Expr) -> bool:
-    """Whether an expression in which `put` stands more than once has become too long to write out."""
-    return new.size > thresholds().fused_nodes and new.size > old.size + put.size - 1
+    """Whether an expression in which `put` stands more than once has become too long to write out, or too deep for
+    those who look into it level by level."""
+    return new.depth > thresholds().fused_depth and new.depth > old.depth or \
+        new.size > thresholds().fused_nodes and new.size > old.size + put.size - 1
 
 
 def _each_once(stmt: Map, use: Load) -> bool:

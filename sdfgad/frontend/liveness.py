@@ -99,11 +99,12 @@ def extended(known: Liveness, body: Sequence[ast.stmt], live: frozenset[str]) ->
 
 def own_walk(node: ast.AST) -> Iterable[ast.AST]:
     """A node and what is below it, not entering functions."""
-    yield node
-    if isinstance(node, _SCOPES):
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from own_walk(child)
+    left = [node]
+    while left:
+        found = left.pop()
+        yield found
+        if not isinstance(found, _SCOPES):
+            left += reversed([*ast.iter_child_nodes(found)])
 
 
 def load_names(tree: ast.AST) -> list[str]:

@@ -8,6 +8,7 @@ import ast
 import hashlib
 import inspect
 import linecache
+import os
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -42,11 +43,17 @@ def texts_of(code: CodeType, given: str) -> Iterator[Text]:
 
 def file_text(code: CodeType) -> Text | None:
     """The file, or what stands for it: notebooks and newer prompts keep what was typed where tracebacks find it."""
+    linecache.checkcache(code.co_filename)
+    # Of a file that is there `inspect` finds no more, but asks every module in memory whether it is its own.
+    lines = linecache.getlines(code.co_filename) if os.path.exists(code.co_filename) else _found(code)
+    return Text(code.co_filename, "".join(lines)) if code.co_firstlineno <= len(lines) else None
+
+
+def _found(code: CodeType) -> list[str]:
     try:
-        lines, _ = inspect.findsource(code)
+        return inspect.findsource(code)[0]
     except (OSError, TypeError, IndexError):
-        return None
-    return Text(code.co_filename, "".join(lines))
+        return []
 
 
 @lru_cache(maxsize=32)

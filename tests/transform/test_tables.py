@@ -9,7 +9,7 @@ from sdfgad.ir.expr import call
 from sdfgad.ir.index import ix
 from sdfgad.ir.interpret import run
 from sdfgad.ir.program import If, Loop, Program
-from sdfgad.transform.normal.tables import tabulate
+from sdfgad.transform.normal.tables import _Known, tabulate
 from tests.codegen.build_programs import B1, F8, add, index, load, mapped, mul, num, program, span, store
 from tests.support.thresholds import change
 
@@ -81,3 +81,9 @@ def test_results_and_large_arrays_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tabulate(p := made.but(live_out=frozenset(("t",)))) is p
     change(monkeypatch, table_bytes=40)
     assert tabulate(p := made.but(live_out=frozenset(()))) is p
+
+
+def test_what_no_table_is_made_of_is_not_carried_out() -> None:
+    """A gradient clears arrays as large as its arguments."""
+    made = use(fill("s", value=num(0.0)), fill())
+    assert set(_Known(made).values) == {"t"}

@@ -1,7 +1,7 @@
 """Values that depend on sizes alone, computed once when the program is made."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -55,7 +55,7 @@ class _Known:
         writers = [(n, k) for k, top in enumerate(self.program.body) for s in statements((top,)) for n in writes(s)]
         plain = {k for k, s in enumerate(self.program.body) if _assigns(s)}
         spoilt = {n for n, k in writers if k not in plain}
-        for name in sorted({n for n, _ in writers} - spoilt):
+        for name in sorted(_wanted([self.program.body[k] for k in sorted(plain)]) - spoilt):
             array = self.program.arrays[name]
             if array.role == "transient" and array.shape and array.bytes <= thresholds().table_bytes:
                 self.values[name] = np.empty(array.shape, array.dtype)
@@ -70,7 +70,7 @@ class _Known:
         if not isinstance(stmt, Map) or not isinstance(store, Store) or not self._store(stmt, store):
             for name in names:
                 del self.values[name], self.filled[name]
-        elif any(isinstance(n, Call) and n.fn in _DEAR for n in walk(store.expr)):
+        elif _is_dear(store.expr):
             self.dear.add(store.array)
 
     def _store(self, stmt: Map, store: Store) -> bool:
@@ -115,6 +115,18 @@ def value_of(e: Expr, axes: Mapping[str, np.ndarray],
         return None
     primal = _MORE.get(e.fn) or (None if e.fn in SPECIAL else PRIMALS.get(e.fn))  # mpmath takes its time
     return None if primal is None else np.asarray(primal(*args)).astype(e.dtype)
+
+
+def _is_dear(e: Expr) -> bool:
+    return any(isinstance(n, Call) and n.fn in _DEAR for n in walk(e))
+
+
+def _wanted(body: Sequence[Stmt]) -> set[str]:
+    """The arrays that take expensive functions to make, and what they are made of: only those are carried out."""
+    wanted = {n for s in body if isinstance(s, Map) and _is_dear(s.body[0].expr) for n in writes(s)}
+    while more := {n for s in body if not writes(s).isdisjoint(wanted) for n in reads(s)} - wanted:
+        wanted |= more
+    return wanted & {n for s in body for n in writes(s)}
 
 
 def _assigns(stmt: Stmt) -> bool:

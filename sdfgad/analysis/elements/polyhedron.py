@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import gcd
+from typing import TypeAlias
 
 from sdfgad.thresholds import thresholds
 
 Row = tuple[Mapping[str, int], int]  # sum(coefficient * variable) + constant
-
 
 
 @dataclass
@@ -24,100 +24,99 @@ class System:
 
     def feasible(self) -> bool:
         """False only when no integer point satisfies every constraint."""
-        rows = _eliminate_equalities(list(self.zero), list(self.nonnegative))
+        names = _names((*self.zero, *self.nonnegative))
+        rows = _eliminate_equalities(_dense(self.zero, names), _dense(self.nonnegative, names))
         return rows is not None and _fourier_motzkin(rows)
 
 
-def shadow(rows: Iterable[Row], kept: Collection[str]) -> tuple[Row, ...] | None:
+def shadow(rows: Collection[Row], kept: Collection[str]) -> tuple[Row, ...] | None:
     """Rows `>= 0` about the kept variables alone that hold wherever all the rows do; None when they get too many."""
-    left = [_tighten(r) for r in rows]
+    names = _names(rows)
+    going = [k for k, v in enumerate(names) if v not in kept]
+    left = [_tighten(r) for r in _dense(rows, names)]
     while len(left) <= thresholds().inequalities:
         left = _strongest(left)
-        going = [r for r in left if not r[0].keys() <= set(kept)]
-        if not going:
-            return tuple(left)
-        var = _cheapest(going, {v for r in going for v in r[0]} - set(kept))
-        left = _without(left, var)
+        more = [r for r in left if any(r[k] for k in going)]
+        if not more:
+            return tuple(({v: c for v, c in zip(names, r, strict=False) if c}, r[-1]) for r in left)
+        left = _without(left, _cheapest(more, going))
     return None
 
 
-def _eliminate_equalities(zero: list[Row], rows: list[Row]) -> list[Row] | None:
+Numbers: TypeAlias = list[int]
+"""A row as the coefficients of all variables, in their order, and the constant behind them."""
+
+
+def _names(rows: Iterable[Row]) -> list[str]:
+    return sorted({v for coefficients, _ in rows for v in coefficients})
+
+
+def _dense(rows: Iterable[Row], names: list[str]) -> list[Numbers]:
+    return [[*[coefficients.get(v, 0) for v in names], constant] for coefficients, constant in rows]
+
+
+def _eliminate_equalities(zero: list[Numbers], rows: list[Numbers]) -> list[Numbers] | None:
     while zero:
-        coefficients, constant = _clean(zero.pop())
-        if not coefficients:
-            if constant:
-                return None
-            continue
-        divisor = gcd(*coefficients.values())
-        if constant % divisor:
+        row = zero.pop()
+        divisor = gcd(*row[:-1])
+        if row[-1] % divisor if divisor else row[-1]:
             return None
-        var = min(coefficients, key=lambda v: abs(coefficients[v]))
-        row = (coefficients, constant)
-        zero = [_cancel(other, row, var) for other in zero]
-        rows = [_cancel(other, row, var) for other in rows]
+        if divisor:
+            var = row.index(min([c for c in row[:-1] if c], key=abs))
+            zero = [_cancel(other, row, var) for other in zero]
+            rows = [_cancel(other, row, var) for other in rows]
     return rows
 
 
-def _clean(row: Row) -> Row:
-    return {v: c for v, c in row[0].items() if c}, row[1]
-
-
-def _cancel(row: Row, equality: Row, var: str) -> Row:
-    """Remove `var` from `row` by adding a multiple of the equality; the row keeps its direction."""
-    a, b = row[0].get(var, 0), equality[0][var]
+def _cancel(row: Numbers, equality: Numbers, var: int) -> Numbers:
+    """Remove a variable from `row` by adding a multiple of the equality; the row keeps its direction."""
+    a, b = row[var], equality[var]
     if not a:
         return row
-    scale, factor = abs(b), -a * (1 if b > 0 else -1)
-    return _combine(row, scale, equality, factor)
+    return _combine(row, abs(b), equality, -a if b > 0 else a)
 
 
-def _combine(p: Row, a: int, q: Row, b: int) -> Row:
-    coefficients = {v: a * p[0].get(v, 0) + b * q[0].get(v, 0) for v in {*p[0], *q[0]}}
-    return _clean((coefficients, a * p[1] + b * q[1]))
+def _combine(p: Numbers, a: int, q: Numbers, b: int) -> Numbers:
+    return [a * c + b * d for c, d in zip(p, q, strict=True)]
 
 
-def _tighten(row: Row) -> Row:
-    coefficients, constant = _clean(row)
-    if not coefficients:
-        return coefficients, constant
-    divisor = gcd(*coefficients.values())
-    return {v: c // divisor for v, c in coefficients.items()}, constant // divisor
+def _tighten(row: Numbers) -> Numbers:
+    divisor = gcd(*row[:-1])
+    return [c // divisor for c in row] if divisor > 1 else row
 
 
-def _fourier_motzkin(rows: list[Row]) -> bool:
+def _fourier_motzkin(rows: list[Numbers]) -> bool:
     rows = [_tighten(r) for r in rows]
     while True:
-        if any(not coefficients and constant < 0 for coefficients, constant in rows):
+        if any(r[-1] < 0 and not any(r[:-1]) for r in rows):
             return False
         rows = _strongest(rows)
         if not rows or len(rows) > thresholds().inequalities:
             return True
-        rows = _without(rows, _cheapest(rows, {v for r in rows for v in r[0]}))
+        rows = _without(rows, _cheapest(rows, range(len(rows[0]) - 1)))
 
 
-def _strongest(rows: Iterable[Row]) -> list[Row]:
+def _strongest(rows: Iterable[Numbers]) -> list[Numbers]:
     """One row per left-hand side; those that say nothing are dropped."""
-    found: dict[tuple, int] = {}
-    for coefficients, constant in rows:
-        if coefficients or constant < 0:
-            key = tuple(sorted(coefficients.items()))
+    found: dict[tuple[int, ...], int] = {}
+    for row in rows:
+        key, constant = tuple(row[:-1]), row[-1]
+        if constant < 0 or any(key):
             found[key] = min(constant, found.get(key, constant))
-    return [(dict(k), c) for k, c in found.items()]
+    return [[*key, constant] for key, constant in found.items()]
 
 
-def _without(rows: list[Row], var: str) -> list[Row]:
+def _without(rows: list[Numbers], var: int) -> list[Numbers]:
     """What the rows say about the other variables."""
-    below = [r for r in rows if r[0].get(var, 0) > 0]
-    above = [r for r in rows if r[0].get(var, 0) < 0]
-    made = [_tighten(_combine(p, -q[0][var], q, p[0][var])) for p in below for q in above]
-    return [r for r in rows if not r[0].get(var, 0)] + made
+    below = [r for r in rows if r[var] > 0]
+    above = [r for r in rows if r[var] < 0]
+    made = [_tighten(_combine(p, -q[var], q, p[var])) for p in below for q in above]
+    return [r for r in rows if not r[var]] + made
 
 
-def _cheapest(rows: list[Row], among: Collection[str]) -> str:
-    up: dict[str, int] = {}
-    down: dict[str, int] = {}
-    for coefficients, _ in rows:
-        for v, c in coefficients.items():
-            side = up if c > 0 else down
-            side[v] = side.get(v, 0) + 1
-    return min(sorted(among), key=lambda v: up.get(v, 0) * down.get(v, 0))
+def _cheapest(rows: list[Numbers], among: Iterable[int]) -> int:
+    """The variable of the rows that the fewest pairs of them have between them."""
+    def pairs(var: int) -> int:
+        signs = [r[var] for r in rows]
+        return sum([c > 0 for c in signs]) * sum([c < 0 for c in signs])
+    return min([k for k in among if any(r[k] for r in rows)], key=pairs)

@@ -77,7 +77,7 @@ def _state(lowered: Lowered) -> str:
 def _entry(lowered: Lowered) -> str:
     position = {container(name): k for k, name in enumerate(lowered.arguments)}
     passed = []
-    for name, desc in lowered.sdfg.arglist().items():
+    for name, desc in lowered.sdfg.arglist(free_symbols=()).items():  # numbers are passed in arrays
         kind = desc.dtype.ctype
         passed.append("tapes" if name == container(TAPES) else f"static_cast<{kind} *>(args[{position[name]}])")
     arguments = "".join(f", {text}" for text in passed)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import dace
 from dace import dtypes
 from dace.properties import CodeBlock
-from dace.sdfg.graph import MultiConnectorEdge
 from dace.sdfg.state import BreakBlock, ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
+from dace.subsets import Range
 
 from sdfgad.codegen.arena import Arena
 from sdfgad.codegen.cpp import (
@@ -45,6 +46,10 @@ _HEADERS: tuple[tuple[str, frozenset[str] | None], ...] = (
     ("sdfgad_linalg.h", BLAS_OPS),
     ("sdfgad_decompositions.h", DECOMPOSITIONS),
     ("sdfgad_mpi.h", frozenset((OP,))), ("sdfgad_snapshots.h", frozenset(("seal", "unseal"))))
+
+
+End: TypeAlias = tuple[dace.nodes.Node, str | None]
+"""A node, and its connector."""
 
 
 @dataclass(frozen=True)
@@ -265,21 +270,23 @@ class _KernelBuilder:
             state.add_nedge(entry, node, dace.Memlet())
         if leave is not None and not outputs:
             state.add_nedge(node, leave, dace.Memlet())
-        inner, outer = ([x] if x is not None else [] for x in (entry, leave))
         for name in inputs:
-            read = state.add_read(container(name))
-            state.add_memlet_path(read, *inner, node, dst_conn=pointer(name), memlet=self.whole(name), propagate=False)
-            self.wholly(name, state, state.out_edges(read)[0])
+            self.wholly(state, name, (state.add_read(container(name)), None), entry, (node, pointer(name)))
         for name in outputs:
-            write = state.add_write(container(name))
-            state.add_memlet_path(node, *outer, write, src_conn=pointer(name), memlet=self.whole(name), propagate=False)
-            self.wholly(name, state, state.in_edges(write)[0])
+            self.wholly(state, name, (node, pointer(name)), leave, (state.add_write(container(name)), None))
 
-    def wholly(self, name: str, state: SDFGState, edge: MultiConnectorEdge) -> None:
-        """Say that all of a container goes along an edge. What is whole inside a map is whole around it: to find that
-        out by propagation takes DaCe as long as all the rest."""
-        edge.data = self.whole(name)
-        edge.data.try_initialize(self.sdfg, state, edge)
+    def wholly(self, state: SDFGState, name: str, first: End, between: dace.nodes.Node | None, last: End) -> None:
+        """Let all of a container go from one node to another, through the rim of a map where one is `between`. What is
+        whole inside a map is whole around it: to find that out by propagation takes DaCe as long as all the rest."""
+        if between is None:
+            state.add_edge(*first, *last, self.whole(name))
+            return
+        number = between.next_connector()
+        arrives, leaves = f"IN_{number}", f"OUT_{number}"
+        between.add_in_connector(arrives)
+        between.add_out_connector(leaves)
+        state.add_edge(*first, between, arrives, self.whole(name))
+        state.add_edge(between, leaves, *last, self.whole(name))
 
     def pointer_type(self, name: str) -> dtypes.pointer:
         return dtypes.pointer(self.sdfg.arrays[container(name)].dtype)
@@ -296,9 +303,9 @@ class _KernelBuilder:
 
     def whole(self, name: str) -> dace.Memlet:
         found = container(name)
-        if isinstance(self.sdfg.arrays[found], dace.data.Scalar):
-            return dace.Memlet(f"{found}[0]")
-        return dace.Memlet(data=found, subset=", ".join(f"0:{n}" for n in self.sdfg.arrays[found].shape), dynamic=True)
+        desc = self.sdfg.arrays[found]
+        scalar = isinstance(desc, dace.data.Scalar)
+        return dace.Memlet(data=found, subset=Range([(0, n - 1, 1) for n in desc.shape]), volume=1, dynamic=not scalar)
 
 
 def _shape(array: Array) -> tuple[int, ...]:

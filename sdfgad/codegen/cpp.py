@@ -45,9 +45,10 @@ class Frame:
         """The frame inside loops over `ranges`, outer ones first."""
         bounds, known = dict(self.bounds), dict(self.ranges)
         for r in ranges:
-            bounds[r.var] = range_bounds(r, bounds)
             # A range that counts from a variable of the same name knew another one.
-            known = {v: k for v, k in known.items() if v != r.var and r.var not in k.start.symbols | k.stop.symbols}
+            for v in [v for v, k in known.items() if r.var in (v, *k.start.symbols, *k.stop.symbols)]:
+                del known[v]
+            bounds[r.var] = range_bounds(r, bounds)
             if not (r.start.elems or r.stop.elems or r.var in r.start.symbols | r.stop.symbols):
                 known[r.var] = r
         return replace(self, bounds=bounds, ranges=known)

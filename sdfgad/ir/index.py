@@ -214,9 +214,7 @@ def ix(value: Like) -> Ix:
     """An index from a number, a symbol name or an index."""
     if isinstance(value, Ix):
         return value
-    if isinstance(value, str):
-        return _symbol(value)
-    return _number(int(value))
+    return _symbol(value) if isinstance(value, str) else _number(int(value))
 
 
 @lru_cache(maxsize=1 << 12)
@@ -278,7 +276,7 @@ def _collect(terms: list[tuple[tuple[Atom, ...], int]]) -> Ix:
     for m, c in terms:
         total[m] = total.get(m, 0) + c
     kept = [(m, c) for m, c in total.items() if c]
-    if len(kept) > 1:
+    if len(kept) > 2 or len(kept) == 2 and kept[1][0]:  # of two, a constant is last
         kept.sort(key=_order)
     return Ix(tuple(kept)) if kept else ZERO
 

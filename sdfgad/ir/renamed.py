@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from sdfgad.ir.expr import Expr, Load, map_indices, rewrite
+from sdfgad.ir.expr import Expr, Load, index_elems, loads, map_indices, put
 from sdfgad.ir.index import Atom, Elem, Ix, elem
 from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Range, Stmt, Store, View
-from sdfgad.ir.walk import change_view, rebuild
+from sdfgad.ir.walk import change_range, change_view, rebuild
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class RenamedArrays:
         return elem(self.name(atom.array), atom.parts) if isinstance(atom, Elem) else None
 
     def expr(self, e: Expr) -> Expr:
-        return rewrite(map_indices(e, self.index), lambda n: Load(self.name(n.array), n.index, n.dtype)
-                       if isinstance(n, Load) else None)
+        moved = map_indices(e, self.index) if index_elems(e) else e
+        return put(moved, {n: Load(self.name(n.array), n.index, n.dtype) for n in loads(moved)})
 
     def range(self, r: Range) -> Range:
-        return replace(r, start=self.index(r.start), stop=self.index(r.stop))
+        return change_range(r, self.index)
 
     def view(self, v: View) -> View:
         return replace(change_view(v, self.index), array=self.name(v.array))

@@ -199,17 +199,17 @@ def assigned(name: str, value: Expr) -> Map:
 def map_stmt_indices(stmt: Stmt, change: Callable[[Ix], Ix]) -> Stmt:
     """Apply `change` to every index expression of a statement, inner blocks included."""
     if isinstance(stmt, Map):
-        body = tuple(replace(p, expr=map_indices(p.expr, change)) if isinstance(p, Let) else
-                     replace(p, index=tuple(change(i) for i in p.index), expr=map_indices(p.expr, change))
-                     for p in stmt.body)
-        return replace(stmt, domain=tuple(_change_range(r, change) for r in stmt.domain), body=body)
+        body = tuple([Let(p.name, map_indices(p.expr, change)) if isinstance(p, Let) else
+                      Store(p.array, tuple(map(change, p.index)), map_indices(p.expr, change), p.op)
+                      for p in stmt.body])
+        return replace(stmt, domain=tuple([change_range(r, change) for r in stmt.domain]), body=body)
     if isinstance(stmt, Lib):
         return replace(stmt, outs=tuple(change_view(v, change) for v in stmt.outs),
                        ins=tuple(change_view(v, change) for v in stmt.ins))
     inner = [tuple(map_stmt_indices(s, change) for s in b) for b in children(stmt)]
     if isinstance(stmt, Loop):
         behind = replace(stmt.behind, number=change(stmt.behind.number)) if stmt.behind else None
-        return replace(stmt, range=_change_range(stmt.range, change), body=inner[0], behind=behind)
+        return replace(stmt, range=change_range(stmt.range, change), body=inner[0], behind=behind)
     if isinstance(stmt, If):
         return replace(stmt, cond=map_indices(stmt.cond, change), then=inner[0], orelse=inner[1])
     if isinstance(stmt, (Push, Pop)):
@@ -262,8 +262,9 @@ def change_view(view: View, change: Callable[[Ix], Ix]) -> View:
     return replace(view, shape=tuple(change(n) for n in view.shape), index=tuple(change(i) for i in view.index))
 
 
-def _change_range(r: Range, change: Callable[[Ix], Ix]) -> Range:
-    return replace(r, start=change(r.start), stop=change(r.stop))
+def change_range(r: Range, change: Callable[[Ix], Ix]) -> Range:
+    start, stop = change(r.start), change(r.stop)
+    return r if start is r.start and stop is r.stop else replace(r, start=start, stop=stop)
 
 
 def apart(block: Block) -> Block:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -38,19 +38,25 @@ def fills(stmt: Map, store: Store, array: Array) -> bool:
     The latter is shown by places in memory: sorted by stride, each variable steps over all that the ones before reach.
     Ranges may start anywhere, as long as the places do not move with them: x[j - 8*s] for j = 8*s:8*s + 8.
     """
-    trips = {r.var: r.trips for r in stmt.domain}
-    if any(not trips.keys().isdisjoint(r.start.symbols | r.stop.symbols) for r in stmt.domain):
+    return _fills(stmt.domain, store.index, array.shape)
+
+
+@lru_cache(maxsize=1 << 13)
+def _fills(domain: tuple[Range, ...], index: tuple[Ix, ...], shape: tuple[int, ...]) -> bool:
+    """The same; every pass asks it again of the statements that are as they were."""
+    trips = {r.var: r.trips for r in domain}
+    if any(not trips.keys().isdisjoint(r.start.symbols | r.stop.symbols) for r in domain):
         return False  # ranges that move with each other: strides say nothing
-    if None in trips.values() or math.prod(n or 0 for n in trips.values()) != math.prod(array.shape):
+    if None in trips.values() or math.prod(n or 0 for n in trips.values()) != math.prod(shape):
         return False
     place = Ix(())
-    for i, n in zip(store.index, array.shape, strict=True):
+    for i, n in zip(index, shape, strict=True):
         place = place * n + i
-    place = place.subs({r.var: r.start + r.var for r in stmt.domain})
+    place = place.subs({r.var: r.start + r.var for r in domain})
     if place.affine is None or not place.affine[0].keys() <= trips.keys():
         return False
     reach = 0
-    for stride, count in sorted((abs(place.affine[0].get(r.var, 0) * r.step), trips[r.var] or 0) for r in stmt.domain):
+    for stride, count in sorted((abs(place.affine[0].get(r.var, 0) * r.step), trips[r.var] or 0) for r in domain):
         if stride <= reach and count > 1:
             return False
         reach += stride * (count - 1)

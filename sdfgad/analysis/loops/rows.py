@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sdfgad.ir.expr import index_elems, loads
 from sdfgad.ir.index import Ix
@@ -144,12 +145,18 @@ def runs(block: Block, rows: RowNumbering) -> Iterator[tuple[int, int]]:
 
 def stride(array: Array, index: tuple[Ix, ...], var: str) -> int | None:
     """How many elements a step of `var` moves an access; None when that changes."""
-    total, step = 0, 1
-    for i, n in zip(reversed(index), reversed(array.shape), strict=True):
-        factor = i.coefficient(var)
-        if factor is None:
-            return None
-        total += factor * step
+    return _strides(array.shape, index).get(var, 0)
+
+
+@lru_cache(maxsize=1 << 13)
+def _strides(shape: tuple[int, ...], index: tuple[Ix, ...]) -> Mapping[str, int | None]:
+    """The same of all variables in which an index moves."""
+    total: dict[str, int | None] = {}
+    step = 1
+    for i, n in zip(reversed(index), reversed(shape), strict=True):
+        for var in i.symbols:
+            factor, known = i.coefficient(var), total.get(var, 0)
+            total[var] = None if factor is None or known is None else known + factor * step
         step *= n
     return total
 

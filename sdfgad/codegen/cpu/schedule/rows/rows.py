@@ -92,6 +92,8 @@ class _Splitter:
         self.arrays = dict(program.arrays)
         self.limits = limits
         self.whole = whole
+        self.whole_rows: dict[tuple[int, ...], tuple[Block, list[RowNumbering]]] = {}
+        """Of blocks of these statements (by `id`)."""
         self.fixed = keep | set(program.arguments) | set(program.constants)
         self.taken = all_variables(program.body)
         self.users = Counter(n for s in statements(program.body) for n in reads(s) | writes(s))
@@ -230,11 +232,14 @@ class _Splitter:
         busy = math.prod(trips(c.loop) for c in cuts)
         return bool(cuts) and busy >= self.limits.trips and footprint(body, self.arrays) <= self.limits.nearby
 
-    def _whole(self, body: Block) -> Iterator[RowNumbering]:
-        """Numberings under which the whole body runs row by row."""
-        for rows in _numberings(body, self.arrays):
-            if list(runs(body, rows)) == [(0, len(body))] and all(reach(s, rows) for s in body):
-                yield rows
+    def _whole(self, body: Block) -> list[RowNumbering]:
+        """Numberings under which the whole body runs row by row; kept with the body, which is looked at again."""
+        key = tuple(map(id, body))
+        if key not in self.whole_rows:
+            self.whole_rows[key] = body, [
+                rows for rows in _numberings(body, self.arrays)
+                if list(runs(body, rows)) == [(0, len(body))] and all(reach(s, rows) for s in body)]
+        return self.whole_rows[key][1]
 
     def _inner_share(self, body: Block, rows: RowNumbering) -> float:
         """The share of the work that has something to vectorise inside a single row."""

@@ -13,8 +13,8 @@ from sdfgad.logs import log_as_set as _log_as_set
 if _typing.TYPE_CHECKING:
     from sdfgad.adapters.entrances import as_jax, as_torch
     from sdfgad.adapters.optimize import as_scipy
-    from sdfgad.api import forward, grad, pareto, plan, spec, stop_gradient, value_and_grad
-    from sdfgad.arrays import DistributedArray
+    from sdfgad.api import forward, grad, pareto, plan, stop_gradient, value_and_grad
+    from sdfgad.arrays import DistributedArray, spec
     from sdfgad.batches import vmap
     from sdfgad.calls.buffers import release
     from sdfgad.checkpoint.plan import Plan
@@ -61,7 +61,7 @@ __all__ = (
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
 # Heavy modules are loaded at first use: `import sdfgad` stays fast and does not import dace.
 _HOMES = _types.MappingProxyType(
-    dict.fromkeys(("forward", "grad", "pareto", "plan", "spec", "stop_gradient", "value_and_grad"), "sdfgad.api")
+    dict.fromkeys(("forward", "grad", "pareto", "plan", "stop_gradient", "value_and_grad"), "sdfgad.api")
     | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.calls.buffers",
        "export": "sdfgad.exports", "from_sdfg": "sdfgad.frontend.graphs.function", "to_sdfg": "sdfgad.graphs",
        "hessian": "sdfgad.matrices", "hvp": "sdfgad.matrices",
@@ -69,7 +69,7 @@ _HOMES = _types.MappingProxyType(
        "fixed_point": "sdfgad.implicit", "linear_solve": "sdfgad.implicit", "root": "sdfgad.implicit",
        "as_scipy": "sdfgad.adapters.optimize", "as_jax": "sdfgad.adapters.entrances",
        "as_torch": "sdfgad.adapters.entrances", "custom_jvp": "sdfgad.custom", "custom_vjp": "sdfgad.custom",
-       "DistributedArray": "sdfgad.arrays", "Plan": "sdfgad.checkpoint.plan"}
+       "DistributedArray": "sdfgad.arrays", "spec": "sdfgad.arrays", "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")
 )
 

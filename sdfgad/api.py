@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.arrays import Spec
 from sdfgad.automatic import derived_together
 from sdfgad.calls.agreement import check_objective
 from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, refuse_specs, resolve_wrt
@@ -370,21 +369,18 @@ def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None
     return made.pareto(*args, points=points, **keywords)
 
 
-def forward(fn: Callable[..., Any], *, source: str | None = None, distribute: Any = None, comm: Any = None,
-            grid: Any = None) -> Callable[..., Any]:
+def forward(fn: Callable[..., Any], *, output: Any = None, source: str | None = None, distribute: Any = None,
+            comm: Any = None, grid: Any = None) -> Callable[..., Any]:
     """The function itself, compiled: same value, shapes and dtypes, arguments left alone. Takes what `grad` takes, and
-    refuses the same (UnsupportedError). source, distribute, comm, grid: as in `grad`; results are whole on all ranks.
+    refuses the same (UnsupportedError). output: what a call gives instead of the returned value, named as in `grad` and
+    of any dtype; OutputError where a function returns nothing and none is named. source, distribute, comm, grid: as in
+    `grad`; results are whole on all ranks.
     """
     if isinstance(fn, GradFunction):
-        return Compiled(fn.fn, source or "", *((fn.options[n] for n in ("distribute", "comm", "grid"))
-                                               if distribute is None else (distribute, comm, grid)))
-    return Compiled(fn, source or "", distribute, comm, grid)
-
-
-def spec(shape: int | Sequence[int], dtype: Any = "float64") -> Spec:
-    """A stand-in for an array in `plan`: shape and dtype, no data. A call of a gradient with one is a UsageError."""
-    extents = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
-    return Spec(extents, np.dtype(dtype))
+        if distribute is None:
+            distribute, comm, grid = (fn.options[n] for n in ("distribute", "comm", "grid"))
+        fn = fn.fn
+    return Compiled(fn, source or "", distribute, comm, grid, output)
 
 
 def stop_gradient(x: Any) -> Any:

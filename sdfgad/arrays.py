@@ -1,6 +1,7 @@
 """Arrays that programs take: those of NumPy's own class, and specs in their place."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,12 @@ class Spec:
 
     shape: tuple[int, ...]
     dtype: np.dtype
+
+
+def spec(shape: int | Sequence[int], dtype: Any = "float64") -> Spec:
+    """A stand-in for an array in `plan`: shape and dtype, no data. A call of a gradient with one is a UsageError."""
+    extents = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    return Spec(extents, np.dtype(dtype))
 
 
 class DistributedArray(Spec):

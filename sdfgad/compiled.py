@@ -27,11 +27,11 @@ class Compiled:
     """
 
     def __init__(self, fn: Callable[..., Any], source: str = "", distribute: Any = None, comm: Any = None,
-                 grid: Any = None) -> None:
+                 grid: Any = None, output: Any = None) -> None:
         fn = as_function(fn)
         functools.update_wrapper(self, fn)
-        self.fn, self._source = fn, source
-        self._options = {"source": source, "distribute": distribute, "comm": comm, "grid": grid}
+        self.fn, self._source, self._output = fn, source, output
+        self._options = {"source": source, "distribute": distribute, "comm": comm, "grid": grid, "output": output}
         self._blocks = asked_distribution(distribute, comm, grid, True)
         if self._blocks is not None and self._blocks.automatic:
             raise UsageError('distribute="auto" of a function without its gradient', code="SG205",
@@ -65,14 +65,18 @@ class Compiled:
 
         code, bound = agreed(ranks, prepare), bounds[0]
         with Running(ranks):
-            value = code.run(bound, frozenset())[0]
+            value = self._wanted(*code.run(bound, frozenset()))
         if ranks is None and not on_device(bound):  # others have to agree on every call
-            self._repeats[chosen_target()] = code.repeats(lambda: code.repeat(self.fn, bound))
+            self._repeats[chosen_target()] = code.repeats(lambda: code.repeat(self.fn, bound, self._wanted))
         return value
 
     def _primal(self, bound: Bound) -> Primal:
         wanted = None if self._blocks is None else self._blocks.of(bound)
-        return connected(primal(self.fn, bound, source=self._source, distribution=wanted), self._blocks)
+        return connected(primal(self.fn, bound, self._output, self._source, wanted), self._blocks)
+
+    def _wanted(self, value: Any, named: Sequence[Any]) -> Any:
+        """What a call gives, of the value of the function and the outputs that were named."""
+        return value if self._output is None else tuple(named) if isinstance(self._output, (tuple, list)) else named[0]
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return as_method(self, instance)

@@ -47,7 +47,7 @@ from sdfgad.plans.planning import Choice, Emission
 from sdfgad.plans.progress import progress
 from sdfgad.plans.ranks import built_in, check_target, planned_together, set_share, silent_part, with_share
 from sdfgad.plans.recipe import Recipe, arrays_of, distributed, kept_arrays, seen
-from sdfgad.plans.request import Request, resolve_outputs
+from sdfgad.plans.request import Request, computed_outputs, resolve_outputs
 from sdfgad.plans.traffic import traffic_of
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.reverse.written_out import written_out
@@ -375,10 +375,12 @@ class Primal:
         return handed_on(fill(self.program.returns, memory), bound), handed_on(
             [extract(v, memory) for v in self.outputs], bound)
 
-    def repeat(self, fn: Callable[..., Any], bound: Bound) -> FastCall | None:
-        """More calls like that of `bound` for the value alone; None where every one has to be looked at."""
-        returns = self.program.returns
-        return fast_call_of(fn, bound, self._places, self.code, (), arrays_of(returns), lambda m: fill(returns, m))
+    def repeat(self, fn: Callable[..., Any], bound: Bound, give: Callable[..., Any]) -> FastCall | None:
+        """More calls like that of `bound`, or None as for a `Derivative`; give: to the caller, what `run` gives."""
+        def finish(memory: Memory) -> Any:
+            return give(fill(self.program.returns, memory), [extract(v, memory) for v in self.outputs])
+
+        return fast_call_of(fn, bound, self._places, self.code, (), seen(self.program, self.outputs), finish)
 
 
 @collecting_rarely()
@@ -386,15 +388,13 @@ def primal(fn: Callable[..., Any], bound: Bound, output: Any = None, source: str
            distribution: Distribution | None = None) -> Primal:
     """The compiled program without derivatives; `output` names what is wanted besides its value."""
     parsed = parsed_call(fn, bound, source, own_rules=False)
-    parsed, outputs = (parsed, ()) if output is None else resolve_outputs(parsed, Request((), output, "sum"))
-    keep = seen(parsed.program, outputs)
-    mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
+    parsed, outputs = computed_outputs(parsed, output)
 
     def search() -> Found[Program]:
-        found = prepare_program(parsed.program, outputs).but(live_out=frozenset((*keep, *mutated)))
+        found = prepare_program(parsed.program, outputs)
         return Found(chosen().optimised(found if distribution is None else distributed(
             found, distribution, parsed.traced)))
 
-    program = recalled("program", (parsed.program, outputs, mutated, distribution), search, parsed.program.constants)
+    program = recalled("program", (parsed.program, outputs, distribution), search, parsed.program.constants)
     serial = "0" if distribution is None else serial_digest(parsed.program, distribution)
     return Primal(parsed, program, build(program, seen(program, outputs)), outputs, serial)

@@ -340,6 +340,24 @@ def test_the_function_itself_compiled():
     np.testing.assert_array_equal(u, X)
 
 
+def test_the_function_itself_where_it_updates_its_arguments():
+    """Arguments are left alone, so that a call has to say what it wants of a function that returns nothing."""
+    def doubled(x, y, n):
+        y[:] = 2.0 * x
+        n += 1
+
+    x, y, n = np.ones(3), np.zeros(3), np.zeros(3, dtype=int)
+    for call in (sdfgad.forward(doubled), lambda *args: sdfgad.jvp(doubled, args, (x, None, None))):
+        with pytest.raises(OutputError, match="returns nothing.*\n.*output='y'"):
+            call(x, y, n)
+    one, several = sdfgad.forward(doubled, output="y"), sdfgad.forward(doubled, output=("n", "y"))
+    for k in (1.0, 2.0):
+        np.testing.assert_array_equal(one(k * x, y, n), [2 * k] * 3)
+        for found, wanted in zip(several(k * x, y, n), ([1] * 3, [2 * k] * 3), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+    assert not y.any() and not n.any()
+
+
 def test_winners_are_found_however_the_compiler_rounds():
     """It may fuse a product with a sum in one of the two places where the same value is computed."""
     largest = sdfgad.grad(lambda x, y: np.max(np.exp(x) * y + y))

@@ -114,7 +114,7 @@ def time_of(engine: str, program: str, preset: str, budget: float, place: Place 
 def _by_sdfgad(program: str, arguments: Mapping[str, Any], budget: float, place: Place) -> DeviceTime:
     kernel = load(program)
     gradient = sdfgad.grad(kernel.program, wrt=kernel.wrt or kernel.scalars, output=kernel.output, reduce="sum")
-    forward = sdfgad.forward(kernel.program)
+    forward = sdfgad.forward(kernel.program, output=kernel.output)
     with place():
         began = time.perf_counter()
         gradient(*arguments.values())

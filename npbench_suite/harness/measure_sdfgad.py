@@ -49,7 +49,7 @@ def _stages(job: Job) -> Iterator[Run]:
     run = replace(run, objective=scalar(value))
     run = _timed(run, "value_and_gradient", seconds, lambda: both(**arguments), job)
     yield run
-    forward = sdfgad.forward(kernel.program)
+    forward = sdfgad.forward(kernel.program, output=kernel.output)
     seconds, _ = first_call(lambda: forward(*arguments.values()))
     run = _timed(run, "forward", seconds, lambda: forward(*arguments.values()), job)
     yield run

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from inspect import signature
 from statistics import median
 from typing import Any
 
@@ -75,7 +74,7 @@ def compare(subject: Subject, sizes: Sizes, task: Task) -> Comparison:
     arguments = subject.arguments(sizes)
     gradient, adjoint = gradient_of(subject, arguments), subject.adjoint(arguments)
     error = max(difference(gradient, adjoint, subject, count) for count in task.threads)
-    forward = sdfgad.forward(returning(subject.kernel.program, subject.kernel.output))
+    forward = sdfgad.forward(subject.kernel.program, output=subject.kernel.output)
     calls = {("sdfgad", n): Call(gradient, n) for n in task.threads}
     calls |= {("hand", n): Call(lambda n=n: adjoint(n)) for n in task.threads}
     calls |= {("forward", n): Call(lambda: forward(*arguments.values()), n) for n in task.threads}
@@ -85,20 +84,6 @@ def compare(subject: Subject, sizes: Sizes, task: Task) -> Comparison:
     peak = planned_bytes(subject, arguments)
     return Comparison(subject.name, described(sizes, subject), peak, error, tuple(_timed(times, task)),
                       _speedup(times, "sdfgad", task), _speedup(times, "hand", task))
-
-
-def returning(program: Callable[..., Any], output: Any) -> Callable[..., Any]:
-    """A program that returns what it has updated in place (`output`, by name): nothing that nobody sees is computed."""
-    names = output if isinstance(output, tuple) else (output,)
-    if not all(isinstance(name, str) for name in names):
-        return program
-    places = tuple(list(signature(program).parameters).index(name) for name in names)
-
-    def run(*arguments: Any) -> Any:
-        program(*arguments)
-        return tuple([arguments[k] for k in places])
-
-    return run
 
 
 def _timed(times: Mapping[tuple[str, int], list[float]], task: Task) -> Iterator[Timed]:

@@ -11,7 +11,7 @@ from sdfgad.checkpoint.plan import Plan
 from sdfgad.errors import DtypeError, OutputError
 from sdfgad.frontend import Parsed
 from sdfgad.ir.expr import const
-from sdfgad.ir.messages import SHARE
+from sdfgad.ir.messages import SHARE, communicates
 from sdfgad.ir.program import Array, Map, Program, Store, View
 from sdfgad.names import fresh
 from sdfgad.transform.cutting.blocks import Distribution
@@ -52,13 +52,28 @@ def resolve_outputs(parsed: Parsed, request: Request) -> tuple[Parsed, tuple[Vie
             raise OutputError("the function returns nothing to differentiate", help=_candidates(parsed))
     else:
         entries = request.output if isinstance(request.output, (tuple, list)) else (request.output,)
-        found = [_one_output(parsed, entry) for entry in entries]
+        found = [_differentiable(entry, _one_output(parsed, entry)) for entry in entries]
     parsed, found = _with_room(parsed, found)
     plain = request.reduce or request.seeds or not found
     if not plain and (len(found) != 1 or found[0].shape or found[0].dtype.kind == "c"):
         raise OutputError("the output is not one real scalar",
                           help=f'pass reduce="sum", or use sdfgad.vjp with a seed; {_candidates(parsed)}')
     return parsed, tuple(found)
+
+
+def computed_outputs(parsed: Parsed, output: Any) -> tuple[Parsed, tuple[View, ...]]:
+    """The views that `output` names beside what the function returns, of any dtype, and the function with room for
+    them; OutputError where nothing is named, nothing returned, and the arguments that it updates are left alone."""
+    if output is not None:
+        entries = output if isinstance(output, (tuple, list)) else (output,)
+        parsed, found = _with_room(parsed, [_one_output(parsed, entry) for entry in entries])
+        return parsed, tuple(found)
+    program = parsed.program
+    if parsed.mutated.intersection(program.arguments) and all(one is None for one in leaves(program.returns)) and \
+            not communicates(program.body):  # there another rank may return something
+        raise OutputError("the function returns nothing, and a call leaves its arguments alone",
+                          help=_candidates(parsed))
+    return parsed, ()
 
 
 def share_of(program: Program) -> str | None:
@@ -136,11 +151,14 @@ def _one_output(parsed: Parsed, entry: Any) -> Any:
                 isinstance(parts[entry], View) or is_number(parts[entry])):
             raise OutputError(f"output={entry!r}: no returned array at this position", help=_candidates(parsed))
         view = parts[entry]
-        if is_number(view):
-            return view
-    if view.dtype.kind not in "fc":
-        raise DtypeError(f"output={entry!r} is of type {view.dtype.name}: nothing to differentiate")
     return view
+
+
+def _differentiable(entry: Any, output: Any) -> Any:
+    """The output that an entry names; DtypeError where it is an array of integers."""
+    if isinstance(output, View) and output.dtype.kind not in "fc":
+        raise DtypeError(f"output={entry!r} is of type {output.dtype.name}: nothing to differentiate")
+    return output
 
 
 def _candidates(parsed: Parsed) -> str:

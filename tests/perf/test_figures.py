@@ -4,15 +4,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import sdfgad
 from npbench_suite.harness.machine import Machine
 from npbench_suite.perf import busy, cli, document, interleave, task
 from npbench_suite.perf.interleave import Call, Ratio, interleaved
-from npbench_suite.perf.pairs import returning
 from npbench_suite.perf.results import Results
 from npbench_suite.perf.subjects import SUBJECTS, enlarged
 from npbench_suite.perf.task import MEASURES, Task, complaint
@@ -62,16 +59,6 @@ def test_streams_are_measured_beyond_the_cache() -> None:
 
 def test_the_last_cache_has_a_size() -> None:
     assert 1 << 18 <= last_cache_bytes() <= 1 << 34
-
-
-def test_the_forward_program_computes_what_it_updates_in_place():
-    def doubled(x, y, n):
-        y[:] = 2.0 * x + n
-
-    x, y = np.ones(3), np.zeros(3)
-    assert sdfgad.forward(doubled)(x, y, 1) is None
-    np.testing.assert_array_equal(sdfgad.forward(returning(doubled, "y"))(x, y, 1)[0], [3.0, 3.0, 3.0])
-    assert returning(doubled, None) is doubled and returning(doubled, 0) is doubled
 
 
 def test_calls_take_turns_and_back(monkeypatch: pytest.MonkeyPatch) -> None:

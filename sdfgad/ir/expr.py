@@ -163,10 +163,10 @@ def rewrite(expr: Expr, replace: Callable[[Expr], Expr | None]) -> Expr:
 
 
 def put(expr: Expr, table: Mapping[Expr, Expr]) -> Expr:
-    """The expression with other operands in place of some of those that have none themselves."""
+    """The expression with others in place of some of its parts, as they are before any is replaced."""
     memo: dict[Expr, Expr] = {}
     for node in _nodes(expr):
-        memo[node] = _around(node, memo) if type(node) is Call else table.get(node, node)
+        memo[node] = table[node] if node in table else _around(node, memo) if type(node) is Call else node
     return memo[expr]
 
 

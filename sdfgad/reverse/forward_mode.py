@@ -30,7 +30,6 @@ from sdfgad.ir.program import (
 from sdfgad.ir.walk import expr_reads, rebuild, writes
 from sdfgad.names import fresh
 from sdfgad.reverse.naming import Names
-from sdfgad.reverse.shared_terms import position
 from sdfgad.reverse.transpose import clear
 from sdfgad.rules.linearise import finish_stmt, linearise
 from sdfgad.transform.routines import copied, operands, put_in

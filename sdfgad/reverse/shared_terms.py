@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from sdfgad.analysis.cost import WEIGHTS
-from sdfgad.analysis.elements.access import extent_bound, interval_env
+from sdfgad.analysis.elements.access import extents_of, position
 from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.ir.expr import Call, Expr, Load, certain, operands, rewrite, walk
 from sdfgad.ir.index import Ix, ix
@@ -45,7 +45,7 @@ def keep_shared(stmt: Map, terms: Sequence[GatheredTerm], fresh: Fresh,
         return [], list(terms)
     shared = _shared(gathered, {r.var for r in stmt.domain})
     for chosen in (shared, list(dict.fromkeys(gathered))):
-        extents = _extents(stmt, path)
+        extents = extents_of(stmt, path)
         after = _cost(chosen) + _KEPT * len(chosen) + _cost_apart([_cut(e, chosen) for e in gathered])
         if chosen and extents is not None and len(chosen) <= len(gathered) and before - after >= least:
             return _kept(stmt, terms, chosen, extents, fresh)
@@ -103,20 +103,9 @@ def _put(e: Expr, places: dict[Expr, Load]) -> Expr:
     return e if not isinstance(e, Call) else rewrite(e, places.get)
 
 
-def _extents(stmt: Map, path: tuple[Range, ...]) -> tuple[int, ...] | None:
-    env = interval_env((*path, *stmt.domain))
-    found = [extent_bound(r, env) for r in stmt.domain]
-    return tuple(n for n in found if n is not None) if None not in found else None
-
-
 def _kept(stmt: Map, terms: Sequence[GatheredTerm], chosen: Sequence[Expr], extents: tuple[int, ...],
           fresh: Fresh) -> tuple[list[Map], list[GatheredTerm]]:
     at = position(stmt)
     places = {c: Load(fresh("lin", extents, c.dtype).name, at, c.dtype) for c in chosen}
     stores = tuple(Store(held.array, at, c) for c, held in places.items())
     return [Map(stmt.domain, stores, stmt.source)], [replace(t, expr=_put(t.expr, places)) for t in terms]
-
-
-def position(stmt: Map) -> tuple[Ix, ...]:
-    """Where a point of the domain lies in an array with room for all of them."""
-    return tuple(((ix(r.var) - r.start) * (1 if r.step > 0 else -1)) // abs(r.step) for r in stmt.domain)

@@ -35,7 +35,7 @@ from sdfgad.reverse.coefficients import collect_coefficients
 from sdfgad.reverse.factors import factor_out
 from sdfgad.reverse.gather import GatheredTerm, gather
 from sdfgad.reverse.guards import together
-from sdfgad.reverse.shared_terms import keep_shared, position, share_all
+from sdfgad.reverse.shared_terms import keep_shared, share_all
 from sdfgad.rules.linear import UNARY, conj, strong_product, transposed_complex
 from sdfgad.rules.linearise import finish
 from sdfgad.transform.routines import copied, operands, put_in

@@ -43,6 +43,7 @@ from sdfgad.ir.walk import (
     children,
     expr_reads,
     map_accesses,
+    own_ranges,
     range_elems,
     statements,
     view_elems,
@@ -51,6 +52,7 @@ from sdfgad.ir.walk import (
 )
 from sdfgad.names import fresh
 from sdfgad.transform.batched_products import at_once
+from sdfgad.transform.batched_terms import kept_apart
 from sdfgad.transform.routines import on_arrays
 
 
@@ -164,16 +166,24 @@ class _Spread:
     def __init__(self, many: frozenset[str], var: str, extent: int, arrays: dict[str, Array]) -> None:
         self.many, self.var, self.extent, self.arrays = many, var, extent, arrays
         self.range = Range(var, ix(0), ix(extent))
+        self.path: tuple[Range, ...] = ()
 
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []
         for stmt in block:
-            inner = children(stmt)
-            if inner and not _asked(stmt).isdisjoint(self.many):
+            if children(stmt) and not _asked(stmt).isdisjoint(self.many):
                 out.append(self.one_by_one(stmt))
             else:
-                out += (with_children(stmt, [self.block(b) for b in inner]),) if inner else self.statement(stmt)
+                out += (self.region(stmt),) if children(stmt) else self.statement(stmt)
         return side_by_side(tuple(out), self.many)
+
+    def region(self, stmt: Stmt) -> Stmt:
+        """A loop or a branch that all directions go through together."""
+        around = self.path
+        self.path = (*around, *own_ranges(stmt))
+        made = with_children(stmt, [self.block(b) for b in children(stmt)])
+        self.path = around
+        return made
 
     def one_by_one(self, stmt: Stmt) -> Loop:
         """A loop or a branch for one direction after the other. What ends loops has no index: it is copied."""
@@ -212,12 +222,14 @@ class _Spread:
         kinds = {part.array in self.many for part in stmt.body if isinstance(part, Store)}
         if kinds == {False}:
             return (stmt,)
-        spread = self.indexed(replace(stmt, body=self.parts(stmt, True)))
-        whole = replace(spread, domain=(self.range, *spread.domain))
+        mine = replace(stmt, body=self.parts(stmt, True))
+        kept, mine = kept_apart(mine, self.many, self.extent, self.path, self.arrays)
+        spread = self.indexed(mine)
+        whole = (*kept, replace(spread, domain=(self.range, *spread.domain)))
         if kinds == {True}:
-            return (whole,)
+            return whole
         once = replace(stmt, body=self.parts(stmt, False))
-        return (whole, once) if self.looks_first(stmt) else (once, whole)
+        return (*whole, once) if self.looks_first(stmt) else (once, *whole)
 
     def parts(self, stmt: Map, many: bool) -> tuple[Let | Store, ...]:
         """The stores of one kind, and the names that they use."""

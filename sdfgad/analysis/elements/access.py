@@ -269,5 +269,17 @@ def extent_bound(r: Range, env: Mapping[str, Bounds]) -> int | None:
     return None if high is None else max(0, -(-high // abs(r.step)))
 
 
+def extents_of(stmt: Map, path: tuple[Range, ...]) -> tuple[int, ...] | None:
+    """The largest number of points along each dimension, within the loops of `path`; None where one is unknown."""
+    env = interval_env((*path, *stmt.domain))
+    found = [extent_bound(r, env) for r in stmt.domain]
+    return tuple(n for n in found if n is not None) if None not in found else None
+
+
+def position(stmt: Map) -> tuple[Ix, ...]:
+    """Where a point of the domain lies in an array with room for all of them."""
+    return tuple(((ix(r.var) - r.start) * (1 if r.step > 0 else -1)) // abs(r.step) for r in stmt.domain)
+
+
 def _shift(bound: int | None, by: int) -> int | None:
     return None if bound is None else bound + by

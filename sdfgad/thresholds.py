@@ -43,7 +43,8 @@ class RowLimits:
     """reuse: bytes that must be saved from going through memory. work: element accesses from which threads pay.
     nearby: bytes that stay in a core's cache. stack: bytes of private arrays. trips: rows that keep threads busy.
     stream: bytes next to each other to work on where they do not stay in the cache: a line of each page is too few.
-    far: bytes that no cache of a core holds. narrow: bytes next to each other that a loop should have at least."""
+    far: bytes that no cache of a core holds. narrow: bytes next to each other that a loop should have at least.
+    alone: points of a map in a row from which on the threads share the work of each row."""
 
     reuse: int = 1 << 20
     work: int = 1 << 18
@@ -54,6 +55,7 @@ class RowLimits:
     stream: int = 256
     far: int = 1 << 21
     narrow: int = 256
+    alone: int = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ class Thresholds:
     small_rows: JoinLimits = _from(JoinLimits(points=64, rows=True), least=JoinLimits(points=1, rows=True))
     """Points of rows that are joined last: what they would hide from other passes is settled by then."""
     rows: RowLimits = _from(RowLimits(), least=RowLimits(reuse=1, work=1, nearby=1 << 9, trips=2, fewest=2, stream=8,
-                                                        far=1, narrow=8))
+                                                        far=1, narrow=8, alone=4))
     lines: LineLimits = _from(LineLimits(), least=LineLimits(uses=0.0))
     clearing: ClearingLimits = _from(ClearingLimits(), least=ClearingLimits(points=0))
     shifting: ShiftLimits = _from(ShiftLimits(), least=ShiftLimits(size=1, whole=0.0))

@@ -68,6 +68,24 @@ def sweep(shift: int = 0) -> Program:
     ), {"x": (24, 16), "p": (24 + shift, 16)}, {"t": (24,)})
 
 
+LARGE = RowLimits(reuse=1, work=1, nearby=1 << 9, trips=4, fewest=2, stack=64, far=1 << 9, alone=16)
+"""For which a row of `normalise` is much work, and its temporaries too much for a stack or, all together, a cache."""
+
+
+def test_rows_of_much_work_come_one_after_the_other_and_share_their_temporaries() -> None:
+    made = split(normalise(), LARGE)
+    assert [(s.parallel, s.range.trips) for s in made.body if isinstance(s, Loop)] == [(False, 24)]
+    assert (made.arrays["total"].shape, made.arrays["squares"].shape) == ((), (32,))
+    for limits in (replace(LARGE, stack=1 << 9), replace(LARGE, far=1 << 20), replace(LARGE, alone=64)):
+        assert split(normalise(), limits).body != made.body
+        assert parallel(split(normalise(), limits))
+
+
+def test_rows_of_much_work_leave_alone_what_is_seen_elsewhere() -> None:
+    kept = split(normalise(), replace(LARGE, stack=4, far=1), keep=("squares",))
+    assert kept.arrays["squares"].shape == (24, 32)
+
+
 def test_temporaries_become_private_to_a_row() -> None:
     made = split(normalise())
     assert len(parallel(made)) == 1

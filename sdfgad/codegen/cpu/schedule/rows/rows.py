@@ -76,7 +76,8 @@ def split_rows(program: Program, keep: Iterable[str], limits: RowLimits | None =
     ->   parallel i, private t: { map j: t[j] = f(i, j) ; map j: y[i] += t[j] }
 
     For neighbouring maps, and loops of maps, in which all that is written stays in its row. Rows are taken together in
-    strips where a single one leaves nothing to vectorise. Where one is too much for the cache and can be cut once more,
+    strips where a single one leaves nothing to vectorise. Rows that are much work each, with temporaries that no stack
+    has room for, come one after the other, and share what they work in. Where one is too much for the cache and can be cut once more,
     along a dimension in which rows only meet in sums, these smaller rows come one after the other. `whole`: loops whose
     bodies stay as they are.
     """
@@ -107,7 +108,9 @@ class _Splitter:
         if best is None:
             return tuple(self._inside(s, nested, (block[k + 1:], *after)) for k, s in enumerate(block))
         start, stop, made = self._grown(block, *best[1:])
-        loop = self._privatise(block[start:stop], made, nested, (block[stop:], *after))
+        later = (block[stop:], *after)
+        loop = self._one_by_one(block[start:stop], made, nested, later) or self._privatise(
+            block[start:stop], made, nested, later)
         return (*self.block(block[:start], nested, (block[start:], *after)), loop,
                 *self.block(block[stop:], nested, after))
 
@@ -313,6 +316,24 @@ class _Splitter:
             own = () if k else tuple(names.values())
             body = (Loop(cut.loop, body, run[0].source, parallel=True, private=own),)
         return body[0]  # type: ignore[return-value]
+
+    def _one_by_one(self, run: Block, made: Taken, nested: bool, after: tuple[Block, ...]) -> Loop | None:
+        """A loop in order over rows that are much work each, where what lives in the run is too much for a stack; None
+        where threads had better have rows of their own, or a cache holds the temporaries of all rows."""
+        local, cut = dict(self._local(run, nested, after)), made.cuts[0]
+        small = {n: found for n in local if (found := _private(self.arrays[n], (cut,))) is not None}
+        parts = [found for n in local if (found := _private(self.arrays[n], made.all_cuts)) is not None]
+        if cut.width > 1 or sum(a.bytes for a in parts) <= self.limits.stack or \
+                sum(self.arrays[n].bytes for n in small) < self.limits.far:
+            return None
+        body = tuple(_moved(_tiled(s, cut), small, (cut,)) for s in run)
+        counts = [(times, math.prod(trips(r) for r in m.domain)) for m, times in _timed(body)]
+        if sum(n * points for n, points in counts) < self.limits.alone * sum(n for n, _ in counts):
+            return None
+        names = {n: n if local[n] else fresh(n, self.arrays) for n in small}
+        self.arrays.update({names[n]: replace(a, name=names[n]) for n, a in small.items()})
+        body = renamed(body, names)
+        return Loop(cut.loop, self.block(body, True, (body, *after)), run[0].source)
 
     def _local(self, run: Block, nested: bool, after: tuple[Block, ...]) -> Iterator[tuple[str, bool]]:
         """Temporaries of which nobody else sees what this run makes, and that begin afresh each time; whether nobody

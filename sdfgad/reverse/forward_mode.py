@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from sdfgad.analysis.elements.access import position
 from sdfgad.analysis.reversal.activity import active_arrays
 from sdfgad.errors import unsupported
 from sdfgad.ir.expr import Expr, Load, Local, rewrite, walk

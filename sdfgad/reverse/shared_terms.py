@@ -11,7 +11,6 @@ from sdfgad.analysis.cost import WEIGHTS
 from sdfgad.analysis.elements.access import extents_of, position
 from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.ir.expr import Call, Expr, Load, certain, operands, rewrite, walk
-from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Map, Range, Store
 from sdfgad.reverse.factors import changes
 from sdfgad.reverse.gather import GatheredTerm

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from sdfgad.analysis.elements.access import Access, Site, extent_bound, interval_env, same_instance_overlap
+from sdfgad.analysis.elements.access import Access, Site, extent_bound, interval_env, position, same_instance_overlap
 from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.errors import unsupported
 from sdfgad.ir import algebra

@@ -20,15 +20,14 @@ from sdfgad.analysis.loops.rows import (
     touches,
     trips,
 )
+from sdfgad.codegen.cpu.schedule.rows.cuts import Cut, hull, moved, private_part, tiled
 from sdfgad.codegen.cpu.schedule.rows.rows_in_turn import rows_in_turn
-from sdfgad.ir.index import Ix, ix, maximum, minimum
+from sdfgad.ir.index import ix, minimum
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.renamed import renamed
 from sdfgad.ir.walk import (
     all_variables,
     children,
-    map_accesses,
-    map_stmt_indices,
     reads,
     statements,
     with_children,
@@ -36,19 +35,6 @@ from sdfgad.ir.walk import (
 )
 from sdfgad.names import fresh, variable
 from sdfgad.thresholds import RowLimits, thresholds
-
-
-@dataclass(frozen=True)
-class Cut:
-    """One way to take rows apart: `width` neighbouring rows from `low` on per iteration of `loop`."""
-
-    rows: RowNumbering
-    loop: Range
-    low: Ix
-    high: Ix
-    first: int
-    last: int
-    width: int
 
 
 @dataclass(frozen=True)
@@ -77,9 +63,9 @@ def split_rows(program: Program, keep: Iterable[str], limits: RowLimits | None =
 
     For neighbouring maps, and loops of maps, in which all that is written stays in its row. Rows are taken together in
     strips where a single one leaves nothing to vectorise. Rows that are much work each, with temporaries that no stack
-    has room for, come one after the other, and share what they work in. Where one is too much for the cache and can be cut once more,
-    along a dimension in which rows only meet in sums, these smaller rows come one after the other. `whole`: loops whose
-    bodies stay as they are.
+    has room for, come one after the other, and share what they work in. Where one is too much for the cache and can be
+    cut once more, along a dimension in which rows only meet in sums, these smaller rows come one after the other.
+    `whole`: loops whose bodies stay as they are.
     """
     splitter = _Splitter(program, frozenset(keep), limits or thresholds().rows, whole)
     body = splitter.block(program.body, False, ())
@@ -191,7 +177,7 @@ class _Splitter:
             if cut is None:
                 break
             cuts.append(cut)
-            body = tuple(_tiled(s, cut) for s in body)
+            body = tuple(tiled(s, cut) for s in body)
         busy = math.prod(trips(c.loop) for c in cuts)
         if not cuts or busy < self.limits.fewest or self._streams(cuts, body) or self._scattered(cuts, run, body):
             return None
@@ -226,7 +212,7 @@ class _Splitter:
             return taken
         for found in rows_in_turn(taken.body, self.arrays):
             cut = self._cut(found.rows, found.body, 1)
-            body = tuple(_tiled(s, cut) for s in found.body)
+            body = tuple(tiled(s, cut) for s in found.body)
             if footprint(body, self.arrays) <= self.limits.nearby:
                 return replace(taken, body=body, turn=cut, before=found.before, met=found.met)
         return taken
@@ -269,7 +255,7 @@ class _Splitter:
         outside = math.prod(trips(c.loop) for c in cuts)
         if outside >= self.limits.fewest and footprint(body, self.arrays) <= self.limits.nearby:
             return None
-        first, last = _hull(rows, body)
+        first, last = hull(rows, body)
         smallest = min(self.arrays[t.array].dtype.itemsize for stmt in maps_of(body) for t in touches(stmt))
         widths = [w for w in (4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8)
                   if w * smallest >= 64 and outside * ((last - first) // w) >= self.limits.fewest]
@@ -287,7 +273,7 @@ class _Splitter:
         return near and footprint(body, self.arrays) <= self.limits.far
 
     def _cut(self, rows: RowNumbering, body: Block, width: int) -> Cut:
-        first, last = _hull(rows, body)
+        first, last = hull(rows, body)
         var = variable("row" if width == 1 else "strip", self.taken)
         self.taken.add(var)
         if width == 1:
@@ -303,13 +289,13 @@ class _Splitter:
         private: dict[str, Array] = {}
         names: dict[str, str] = {}
         for name, alone in self._local(run, nested, after):
-            small = _private(self.arrays[name], cuts)
+            small = private_part(self.arrays[name], cuts)
             taken = sum(a.bytes for a in private.values())
             if small is not None and name not in made.met and taken + small.bytes <= self.limits.stack:
                 private[name] = small
                 names[name] = name if alone else fresh(name, self.arrays)
                 self.arrays[names[name]] = replace(small, name=names[name])
-        body = renamed(tuple(_moved(s, private, cuts) for s in made.body), names)
+        body = renamed(tuple(moved(s, private, cuts) for s in made.body), names)
         if made.turn is not None:
             body = (*made.before, Loop(made.turn.loop, body, run[0].source))
         for k, cut in enumerate(reversed(made.cuts)):
@@ -321,12 +307,12 @@ class _Splitter:
         """A loop in order over rows that are much work each, where what lives in the run is too much for a stack; None
         where threads had better have rows of their own, or a cache holds the temporaries of all rows."""
         local, cut = dict(self._local(run, nested, after)), made.cuts[0]
-        small = {n: found for n in local if (found := _private(self.arrays[n], (cut,))) is not None}
-        parts = [found for n in local if (found := _private(self.arrays[n], made.all_cuts)) is not None]
+        small = {n: found for n in local if (found := private_part(self.arrays[n], (cut,))) is not None}
+        parts = [found for n in local if (found := private_part(self.arrays[n], made.all_cuts)) is not None]
         if cut.width > 1 or sum(a.bytes for a in parts) <= self.limits.stack or \
                 sum(self.arrays[n].bytes for n in small) < self.limits.far:
             return None
-        body = tuple(_moved(_tiled(s, cut), small, (cut,)) for s in run)
+        body = tuple(moved(tiled(s, cut), small, (cut,)) for s in run)
         counts = [(times, math.prod(trips(r) for r in m.domain)) for m, times in _timed(body)]
         if sum(n * points for n, points in counts) < self.limits.alone * sum(n for n, _ in counts):
             return None
@@ -366,50 +352,3 @@ def _timed(block: Block, times: int = 1) -> Iterator[tuple[Map, int]]:
             yield stmt, times
         for inner in children(stmt):
             yield from _timed(inner, times * (trips(stmt.range) if isinstance(stmt, Loop) else 1))
-
-
-def _hull(rows: RowNumbering, body: Block) -> tuple[int, int]:
-    spans = [rows.span(m) for m in maps_of(body)]
-    return min(s[0] for s in spans), max(s[1] for s in spans)
-
-
-def _tiled(stmt: Stmt, cut: Cut) -> Stmt:
-    """The part of a statement that belongs to one iteration of the cut's loop."""
-    if not isinstance(stmt, Map):
-        return with_children(stmt, [tuple(_tiled(s, cut) for s in b) for b in children(stmt)])
-    var, shift = cut.rows.turns[id(stmt)]
-    first, last = cut.rows.span(stmt)
-    if cut.width == 1 and (first, last) == (cut.first, cut.last):
-        rest = replace(stmt, domain=tuple(r for r in stmt.domain if r.var != var))
-        return map_stmt_indices(rest, lambda i: i.subs({var: cut.low - shift}))
-    low = cut.low if first == cut.first else maximum(cut.low, ix(first))
-    high = cut.high if last == cut.last else minimum(cut.high, ix(last))
-    part = Range(var, low - shift, high - shift)
-    return replace(stmt, domain=tuple(part if r.var == var else r for r in stmt.domain))
-
-
-def _private(array: Array, cuts: tuple[Cut, ...]) -> Array | None:
-    """The part of an array that one iteration sees."""
-    width = {c.rows.places[array.name][0]: c.width for c in cuts if array.name in c.rows.places}
-    if len(width) != len(cuts):
-        return None
-    # Neighbours in a strip, which are what is left to vectorise, come to lie side by side.
-    return replace(array, shape=tuple(width.get(d, array.shape[d]) for d in _strips_last(width, len(array.shape))))
-
-
-def _strips_last(width: Mapping[int, int], rank: int) -> list[int]:
-    """The dimensions of a private array."""
-    return sorted((d for d in range(rank) if width.get(d) != 1), key=lambda d: (d in width, d))
-
-
-def _moved(stmt: Stmt, private: Mapping[str, Array], cuts: tuple[Cut, ...]) -> Stmt:
-    """The statement with private arrays seen from the first row of the iteration."""
-
-    def place(name: str, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
-        if name not in private:
-            return index
-        start = {c.rows.places[name][0]: (c, c.low + c.rows.places[name][1]) for c in cuts}
-        width = {d: c.width for d, (c, _) in start.items()}
-        return tuple(index[d] - start[d][1] if d in start else index[d] for d in _strips_last(width, len(index)))
-
-    return map_accesses(stmt, place)

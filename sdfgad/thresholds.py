@@ -2,8 +2,7 @@
 
 None of them decides whether a result is right. They are measured on usual processors; what has to stay in a cache is a
 part of the caches at hand (`of_caches`). For tests, `SDFGAD_THRESHOLDS=least` in the environment, or `changed(LEAST)`,
-lets every transformation have programs of a few elements, and `SDFGAD_THRESHOLDS=usual` makes the same programs
-everywhere.
+lets every transformation have small programs, and `SDFGAD_THRESHOLDS=usual` makes the same programs everywhere.
 """
 from __future__ import annotations
 
@@ -43,8 +42,8 @@ class RowLimits:
     """reuse: bytes that must be saved from going through memory. work: element accesses from which threads pay.
     nearby: bytes that stay in a core's cache. stack: bytes of private arrays. trips: rows that keep threads busy.
     stream: bytes next to each other to work on where they do not stay in the cache: a line of each page is too few.
-    far: bytes that no cache of a core holds. narrow: bytes next to each other that a loop should have at least.
-    alone: points of a map in a row from which on the threads share the work of each row."""
+    far: bytes that no core's cache holds. narrow: bytes next to each other that a loop should have. alone: points of a
+    map in a row from which on threads share each row."""
 
     reuse: int = 1 << 20
     work: int = 1 << 18

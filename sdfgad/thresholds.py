@@ -136,8 +136,8 @@ class Thresholds:
     joining: JoinLimits = _from(JoinLimits(), least=JoinLimits(points=1))
     small_rows: JoinLimits = _from(JoinLimits(points=64, rows=True), least=JoinLimits(points=1, rows=True))
     """Points of rows that are joined last: what they would hide from other passes is settled by then."""
-    rows: RowLimits = _from(RowLimits(), least=RowLimits(reuse=1, work=1, nearby=1 << 9, trips=2, fewest=2, stream=8,
-                                                        far=1, narrow=8, alone=4))
+    rows: RowLimits = _from(RowLimits(), least=RowLimits(reuse=1, work=1, nearby=1 << 9, stack=1 << 8, trips=2, fewest=2,
+                                                        stream=8, far=1, narrow=8, alone=4))
     lines: LineLimits = _from(LineLimits(), least=LineLimits(uses=0.0))
     clearing: ClearingLimits = _from(ClearingLimits(), least=ClearingLimits(points=0))
     shifting: ShiftLimits = _from(ShiftLimits(), least=ShiftLimits(size=1, whole=0.0))

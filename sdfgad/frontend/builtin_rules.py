@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend.arithmetic import items_of
-from sdfgad.frontend.attributes import attribute, has_attribute, in_order, sample_of
+from sdfgad.frontend.attributes import attribute, has_attribute, sample_of
 from sdfgad.frontend.bodies.mapping import beside
 from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import Context
@@ -22,6 +22,7 @@ from sdfgad.frontend.duplicates import deep, shallow
 from sdfgad.frontend.elementwise import int_ix, int_value
 from sdfgad.frontend.generators import Yielding, listed, only_numbers, suspended
 from sdfgad.frontend.liveness import own_walk
+from sdfgad.frontend.ordered import in_order
 from sdfgad.frontend.records import default_dict, dict_, ordered_dict, replace, set_attribute
 from sdfgad.frontend.run_texts import text_of
 from sdfgad.frontend.settled import Endless, taken

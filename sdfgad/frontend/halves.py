@@ -7,7 +7,7 @@ from sdfgad.frontend.attributes import attribute
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, lift
 from sdfgad.frontend.indexing import expand_items, write
-from sdfgad.frontend.values import ArrayValue, Lazy, MaskPlaces, Masked, Value, ViewValue
+from sdfgad.frontend.values import ArrayValue, Lazy, Masked, MaskPlaces, Value, ViewValue
 from sdfgad.frontend.views import as_view, basic, check_writable
 from sdfgad.ir.expr import call
 

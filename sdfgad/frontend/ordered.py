@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.bodies import order as orders
@@ -14,14 +15,29 @@ def in_order(ctx: Context, items: list[Value], key: Value = None, reverse: Value
     """The items sorted by themselves, or by their keys."""
     items = [kept(ctx, v) for v in items]
     keys = items if key is None else [kept(ctx, ctx.invoke(ctx, key, [v], {})) for v in items]
-    parts = [p for row in _rows(keys) for p in row]
-    if not all(is_number(p) for p in parts) and not all(isinstance(p, str) for p in parts) and not (
-            key is not None and all(is_number(p) or isinstance(p, str) for p in parts)):
+    known = _known_start(keys)
+    if known is None:
         return _by_data(ctx, items, keys, bool(reverse))
     try:
-        return [items[k] for k in sorted(range(len(items)), key=lambda k: keys[k], reverse=bool(reverse))]
+        return [items[k] for k in sorted(range(len(items)), key=lambda k: known[k], reverse=bool(reverse))]
     except TypeError as error:
         raise ctx.refuse(f"a list operation that fails: {error}", code="SG102") from error
+
+
+def _known_start(keys: Sequence[Value]) -> list[Value] | None:
+    """As much of the keys as is known while translating, where that is all that their order depends on: all of them, or
+    the first parts of tuples, no two of which are the same. ("b", x), ("a", y)   ->   ("b",), ("a",)"""
+    if all(map(_is_known, keys)):
+        return list(keys)
+    if not all(isinstance(k, tuple) for k in keys):
+        return None
+    count = min(len(list(takewhile(_is_known, k))) for k in keys)
+    starts = [k[:count] for k in keys]
+    return starts if len(set(starts)) == len(starts) else None
+
+
+def _is_known(value: Value) -> bool:
+    return is_number(value) or isinstance(value, str) or isinstance(value, tuple) and all(map(_is_known, value))
 
 
 def _by_data(ctx: Context, items: list[Value], keys: list[Value], reverse: bool) -> list[Value]:

@@ -44,6 +44,17 @@ def test_lists_are_sorted_by_data():
     check(lists_by_data, V6[::-1].copy())
 
 
+def lists_by_what_is_known_first(x):
+    layers = {"b": x[:2], "a": x[2:]}
+    by_place = sorted([(2, 0, x[0]), (1, 5, x[1]), (2, -1, x[2])], reverse=True)
+    return [v for _, v in sorted(layers.items())] + [p[2] for p in by_place] + [
+        v for _, v in sorted(((1, (3, 2)), (1, (2, 9))))] + [sorted({"c": x}.items())[0][1]]
+
+
+def test_lists_are_sorted_by_what_is_known_first():
+    check(lists_by_what_is_known_first, V6)
+
+
 def test_derivatives_of_sorted_lists():
     def weighed(x):
         far = sorted(enumerate(x), key=lambda p: p[1] * p[1])[1:4]

@@ -86,7 +86,8 @@ with `__init__`, methods, properties, `super()`, operators and attributes that c
 
 What a mask selects (`x[mask]`, columns `x[:, mask]`, `np.nonzero(mask)`, `np.argwhere(mask)`) is good for arithmetic
 with numbers, with what the same mask selects and with arrays for each selected row, for reductions, products with
-matrices, subscripts, `len`, functions element by element, medians and quantiles, single items and loops over it. It
+matrices, subscripts, `len`, functions element by element, medians and quantiles, matrices of several vectors
+(`np.column_stack`, `np.vstack`), `np.polyfit` and `lstsq` (the solution alone), single items and loops over it. It
 cannot be returned, or combined with an array of a length of its own.
 
 ## Derivatives

@@ -344,4 +344,6 @@ def _rebuilt(name: str, value: Any, moved: Mapping[str, np.ndarray]) -> Any:
     if name not in moved:
         return value.copy() if isinstance(value, np.ndarray) else value
     held = moved[name]
-    return held.copy() if isinstance(value, np.ndarray) else held[()] if isinstance(value, np.generic) else held.item()
+    if isinstance(value, np.ndarray):  # also where arithmetic has made a number of an array without dimensions
+        return np.array(held)
+    return held[()] if isinstance(value, np.generic) else held.item()

@@ -32,6 +32,14 @@ def test_a_right_gradient_passes():
     assert report.value_error < 1e-14
 
 
+def test_arrays_without_dimensions_may_be_written():
+    def squared(z):
+        z[...] = z * z
+        return np.sin(z)
+
+    assert check_grads(squared, np.array(0.7)).ok
+
+
 @pytest.mark.parametrize("method", ["taylor", "differences"])
 @pytest.mark.parametrize("name, wrong", [
     ("tanh", lambda y, x: 1.001 * (1 - y * y)), ("tanh", lambda y, x: (1 - y) * (1 - y)),

@@ -104,8 +104,8 @@ def _sequences(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
     if isinstance(left, IntValue) or isinstance(right, IntValue):
         raise ctx.refuse("a list, tuple or text whose length is only known at run time",
                          as_integer(ctx, (left, right), "give it a length known before the call"), "SG103")
-    plain = [items(ctx, v) if isinstance(v, Grown) else v.items if isinstance(v, ListValue) else v
-             for v in (left, right)]
+    pair = [kept(ctx, v) if ufunc is np.multiply else v for v in (left, right)]  # the former for items used again
+    plain = [items(ctx, v) if isinstance(v, Grown) else v.items if isinstance(v, ListValue) else v for v in pair]
     lists = any(isinstance(v, (ListValue, Grown)) for v in (left, right))
     try:
         result = rule(*plain)

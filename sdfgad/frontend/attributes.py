@@ -28,11 +28,13 @@ from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.masking import CHOSEN, as_masked
 from sdfgad.frontend.messages import of_status
 from sdfgad.frontend.mpi_types import DerivedType
+from sdfgad.frontend.ordered import in_order
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.run_texts import formatted
 from sdfgad.frontend.settled import has, taken
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.sparse import is_sparse
+from sdfgad.frontend.stepping import strides_of
 from sdfgad.frontend.surroundings import GONE, LIBRARIES
 from sdfgad.frontend.values import (
     Applied,
@@ -40,9 +42,11 @@ from sdfgad.frontend.values import (
     Function,
     Grown,
     IntValue,
+    Lazy,
     ListValue,
     Masked,
     Method,
+    Opaque,
     Parent,
     PlaceTable,
     Record,
@@ -165,7 +169,7 @@ def sample_of(ctx: Context, value: Value) -> Any:
         sample = [] if value.kind is list else deque()
     elif isinstance(value, Function):
         sample = transposed  # any function
-    elif type(value).__module__ == Function.__module__:
+    elif isinstance(value, Opaque) or type(value).__module__ == Function.__module__:
         raise ctx.refuse(f"the class of {describe(value)}", code="SG102")
     return sample
 
@@ -222,6 +226,8 @@ def _part(ctx: Context, name: str, operand: ArrayValue) -> Value:
     kind = np.empty(0, operand.dtype).real.dtype
     found = lift(ctx, (operand,), kind, lambda e: call(name, e, dtype=kind), operand.weak)
     found.origins, found.readonly = origins_of(operand), operand.readonly
+    whole = operand.stored if isinstance(operand, Lazy) else operand
+    found.half = (name, whole) if isinstance(whole, ViewValue) and not whole.scalar else None
     return found
 
 
@@ -266,23 +272,10 @@ _ATTRIBUTES: Mapping[str, Callable[[Context, Any], Value]] = MappingProxyType({
         v if isinstance(v, Masked) else v.rows).values.dtype,
     "T": transposed,
     "mT": lambda ctx, v: ctx.invoke(ctx, np.swapaxes, [v, -1, -2], {}),
-    "real": real, "imag": imag, "flat": _flat,
+    "real": real, "imag": imag, "flat": _flat, "strides": strides_of,
     "itemsize": lambda ctx, v: as_array(ctx, v).dtype.itemsize,
     "nbytes": lambda ctx, v: ctx.invoke(ctx, np.multiply, [_size(ctx, v), as_array(ctx, v).dtype.itemsize], {}),
 })
-
-
-def in_order(ctx: Context, items: list[Value], key: Value = None, reverse: Value = False) -> list[Value]:
-    """The items sorted by what is known of them, or of their keys, while translating."""
-    keys = [v if key is None else ctx.invoke(ctx, key, [v], {}) for v in items]
-    parts = [p for k in keys for p in (k if isinstance(k, tuple) else (k,))]
-    if not all(is_number(p) for p in parts) and not all(isinstance(p, str) for p in parts) and not (
-            key is not None and all(is_number(p) or isinstance(p, str) for p in parts)):
-        raise ctx.refuse("sorted of what is only known at run time", "use np.sort", "SG102")
-    try:
-        return [items[k] for k in sorted(range(len(items)), key=lambda k: keys[k], reverse=bool(reverse))]
-    except TypeError as error:
-        raise ctx.refuse(f"a list operation that fails: {error}", code="SG102") from error
 
 
 def item_chosen(ctx: Context, items: ListValue | tuple, k: IntValue) -> Value:

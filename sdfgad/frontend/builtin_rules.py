@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend.arithmetic import items_of
-from sdfgad.frontend.attributes import attribute, has_attribute, in_order, sample_of
+from sdfgad.frontend.attributes import attribute, has_attribute, sample_of
 from sdfgad.frontend.bodies.mapping import beside
 from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import Context
@@ -22,7 +22,8 @@ from sdfgad.frontend.duplicates import deep, shallow
 from sdfgad.frontend.elementwise import int_ix, int_value
 from sdfgad.frontend.generators import Yielding, listed, only_numbers, suspended
 from sdfgad.frontend.liveness import own_walk
-from sdfgad.frontend.records import default_dict, dict_, ordered_dict, replace, set_attribute
+from sdfgad.frontend.ordered import in_order
+from sdfgad.frontend.records import default_dict, dict_, dict_from_keys, ordered_dict, replace, set_attribute
 from sdfgad.frontend.run_texts import text_of
 from sdfgad.frontend.settled import Endless, taken
 from sdfgad.frontend.sizes import as_integer
@@ -250,7 +251,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     range: range_, enumerate: enumerate_, zip: zip_, itertools.zip_longest: zip_longest, map: map_,
     np.ndindex: ndindex, sorted: sorted_, any: quantifier(any, np.any), all: quantifier(all, np.all),
     reversed: reversed_, list: list_, tuple: tuple_, iter: iter_, isinstance: isinstance_, type: type_, slice: slice_,
-    callable: callable_, dict: dict_, OrderedDict: ordered_dict, defaultdict: default_dict, deque: deque_,
+    callable: callable_, dict: dict_, dict.fromkeys: dict_from_keys,
+    OrderedDict: ordered_dict, defaultdict: default_dict, deque: deque_,
     getattr: getattr_,
     hasattr: has_attribute, object.__setattr__: set_attribute, dataclasses.replace: replace,
     str: text_of(str), repr: text_of(repr), np.isscalar: isscalar, np.seterr: seterr, copy.copy: shallow,

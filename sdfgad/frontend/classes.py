@@ -17,6 +17,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.outside import outside
 from sdfgad.frontend.records import is_dict, is_guarded, joined
+from sdfgad.frontend.strides import Stride
 from sdfgad.frontend.surroundings import LIBRARIES
 from sdfgad.frontend.values import ArrayValue, Parent, Record, Value, is_number
 
@@ -145,6 +146,9 @@ def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, update: b
             result = ctx.invoke(ctx, held, [one, other], {})
             if result is not NotImplemented:
                 return result
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Stride) and (step := one.combined(ufunc, other)) is not None:
+            return step
     if isinstance(left, Record) or isinstance(right, Record):
         raise ctx.refuse(f"this operator between {describe(left)} and {describe(right)}",
                          "call a method by its name", "SG102")

@@ -25,6 +25,7 @@ from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.raising import bound, definite
 from sdfgad.frontend.run_texts import joined
 from sdfgad.frontend.settled import changing, settled, unsettled
+from sdfgad.frontend.strides import Stride
 from sdfgad.frontend.values import (
     ArrayValue,
     Entries,
@@ -42,6 +43,7 @@ from sdfgad.frontend.values import (
     SliceValue,
     Unbound,
     Value,
+    contained,
     is_int,
     is_number,
 )
@@ -181,6 +183,8 @@ def _one_comparison(ctx: Context, op: ast.cmpop, left: Value, right: Value) -> V
             return same if isinstance(op, ast.Is) else arithmetic.negation(ctx, same)
         same = _identity(ctx, left, right)
         return same if isinstance(op, ast.Is) else arithmetic.negation(ctx, same)
+    if any(isinstance(v, Stride) for v in (*contained(left), *contained(right))):
+        raise ctx.refuse("a comparison of strides", "compare shapes", "SG102")
     if isinstance(op, (ast.In, ast.NotIn)):
         found = _membership(ctx, left, right)
         return found if isinstance(op, ast.In) else arithmetic.negation(ctx, found)

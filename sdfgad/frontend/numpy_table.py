@@ -28,6 +28,7 @@ from sdfgad.frontend import (
     shaping,
     sparse,
     special,
+    stepping,
     vectorized,
 )
 from sdfgad.frontend.arithmetic import binary, known_truth, truth_value
@@ -283,6 +284,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.transpose: shaping.transpose, np.swapaxes: shaping.swapaxes, np.moveaxis: shaping.moveaxis,
     np.expand_dims: shaping.expand_dims, np.squeeze: shaping.squeeze, np.broadcast_to: shaping.broadcast_to,
     np.flip: shaping.flip, np.lib.stride_tricks.sliding_window_view: shaping.sliding_window_view,
+    np.lib.stride_tricks.as_strided: stepping.as_strided,
     np.reshape: shaping.reshape, np.ravel: shaping.ravel, np.concatenate: shaping.concatenate,
     np.stack: shaping.stack, np.repeat: shaping.repeat, np.tile: shaping.tile, np.tril: diagonals.tril,
     np.triu: diagonals.triu, np.diagonal: diagonals.diagonal, np.diag: diagonals.diag,

@@ -64,6 +64,9 @@ def item_at(ctx: Context, value: Value, items: Value) -> Value:
         return _selected_again(ctx, value, first)
     if isinstance(value, Masked):
         return masked_part(ctx, value, items)
+    if isinstance(value, MaskPlaces) and value.part == 0 and value.mask.ndim == 1 and not rest and isinstance(
+            first, Masked) and first.values.dtype == BOOL:
+        return flatnonzero(ctx, _both(ctx, as_masked(ctx, value), first))
     if isinstance(value, MaskPlaces) and value.part is not None:
         return masked_part(ctx, as_masked(ctx, value), items)
     column = rest[0] if isinstance(value, PlaceTable) and first == slice(None) and len(rest) == 1 else None
@@ -74,10 +77,14 @@ def item_at(ctx: Context, value: Value, items: Value) -> Value:
 
 def _selected_again(ctx: Context, value: Masked, condition: Masked) -> Masked:
     """`x[mask][condition]`, the condition computed from what the mask selects."""
+    return masked(ctx, value.values, ctx.builder.materialise(_both(ctx, value, condition), "mask"))
+
+
+def _both(ctx: Context, value: Masked, condition: Masked) -> ArrayValue:
+    """Where the mask of a value holds, and the condition."""
     if not same_mask(value, condition) or condition.values.ndim != condition.mask.ndim:
         raise ctx.refuse("data selected by a mask and then by another condition", "use np.where", "SG105")
-    both = select(ctx, condition.mask, condition.values, np.bool_(False))
-    return masked(ctx, value.values, ctx.builder.materialise(both, "mask"))
+    return select(ctx, condition.mask, condition.values, np.bool_(False))
 
 
 def _listed(ctx: Context, value: Value) -> tuple[Ix, Callable[[Ix], Value]] | None:

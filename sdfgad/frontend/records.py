@@ -252,6 +252,12 @@ def dict_(ctx: Context, items: Value = (), /, **keywords: Value) -> Value:
     return make_dict(ctx, [*pairs(ctx, items), *keywords.items()])
 
 
+def dict_from_keys(ctx: Context, iterable: Value, value: Value = None, /) -> Value:
+    """`dict.fromkeys(...)`: one value for all."""
+    shared = kept(ctx, value)
+    return make_dict(ctx, [(key, shared) for key in items_of(ctx, iterable)])
+
+
 def joined(ctx: Context, left: Value, right: Value, update: bool) -> Value:
     """`left | right` of dicts, or `left |= right`."""
     made = as_record(ctx, left) if update else _copy(ctx, as_record(ctx, left))

@@ -10,7 +10,7 @@ import numpy as np
 
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.values import IntValue, RunText, Value, contained, is_number
+from sdfgad.frontend.values import IntValue, Opaque, RunText, Value, contained, is_number
 
 _CONVERSIONS: Mapping[str, Callable[[Any], str]] = MappingProxyType({"s": str, "r": repr, "a": ascii})
 
@@ -76,7 +76,8 @@ def text_of(kind: Callable[[Any], str]) -> Callable[..., Value]:
             return object
         if isinstance(object, IntValue) and object.ix.const is not None:
             object = object.ix.const
-        if not any(type(p).__module__ == RunText.__module__ or isinstance(p, np.ndarray) for p in contained(object)):
+        if not any(isinstance(p, (Opaque, np.ndarray)) or type(p).__module__ == RunText.__module__
+                   for p in contained(object)):
             return kind(object)
         source = "" if ctx.here is None else ctx.here.text()[ctx.here.column:ctx.here.end_column]
         begins = f"{kind.__name__}("

@@ -11,11 +11,12 @@ import numpy as np
 from sdfgad.frontend.arithmetic import on_masked
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import UFUNCS
-from sdfgad.frontend.masking import CHOSEN, mask_view, over_mask
-from sdfgad.frontend.values import Masked, Method, Value
+from sdfgad.frontend.elementwise import UFUNCS, as_array
+from sdfgad.frontend.masking import CHOSEN, mask_view, over_mask, same_mask
+from sdfgad.frontend.values import ListValue, Masked, Method, Opaque, SelectedColumns, Value
 
-_POINTWISE = frozenset((np.where, np.round, np.around, np.isclose, np.nan_to_num, np.sinc, np.fix))
+_POINTWISE = frozenset((np.where, np.round, np.around, np.isclose, np.nan_to_num, np.sinc, np.fix, np.ones_like,
+                        np.zeros_like))
 """What makes each element of those at the same place, beside the functions that NumPy itself calls elementwise."""
 
 _ALONG: Mapping[Callable[..., Any], tuple[str, ...]] = MappingProxyType({
@@ -33,10 +34,19 @@ _RANKED: Mapping[Callable[..., Any], Callable[..., Any]] = MappingProxyType({
 """What depends on the order of numbers, and the same without those that are none."""
 
 
+_JOINED: Mapping[Callable[..., Any], int] = MappingProxyType({
+    np.column_stack: 1, np.vstack: 0, np.array: 0, np.asarray: 0, np.stack: 0})
+"""What makes a matrix of vectors: along which axis they stand side by side."""
+
+
 def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """What a function gives for data selected by a mask; None where nothing special is known of it."""
+    if callee in _JOINED:
+        return _joined(ctx, callee, arguments, keywords)
     if not any(isinstance(a, CHOSEN) for a in (*arguments, *keywords.values())) or not callable(callee):
         return None
+    if callee is np.polyfit or callee is np.linalg.lstsq:
+        return _fitted(ctx, callee, arguments, keywords)
     elementwise = (isinstance(callee, np.ufunc) and callee.nout == 1 and callee.signature is None and
                    callee not in UFUNCS)
     if (elementwise or callee in _POINTWISE) and not any(isinstance(v, CHOSEN) for v in keywords.values()):
@@ -62,6 +72,36 @@ def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
         given = [_RANKED[callee], first.values, mask_view(ctx, first), *arguments[1:]]
         return ctx.invoke(ctx, choosing.ranked_of_selected, given, keywords)
     return None
+
+
+def _joined(ctx: Context, callee: Callable[..., Any], arguments: Sequence[Value],
+            keywords: Mapping[str, Value]) -> Value:
+    """`np.column_stack((x[mask], y[mask]))`   ->   `np.column_stack((x, y))[mask]`; of rows, that transposed."""
+    if len(arguments) != 1 or not isinstance(arguments[0], (tuple, list, ListValue)):
+        return None
+    vectors = list(arguments[0].items if isinstance(arguments[0], ListValue) else arguments[0])
+    axis = keywords.get("axis", _JOINED[callee]) if callee is np.stack else _JOINED[callee]
+    if not vectors or keywords.keys() > {"axis"} or axis not in (0, 1, -1) or not all(
+            isinstance(v, Masked) and v.values.ndim == 1 and same_mask(v, vectors[0]) for v in vectors):
+        return None
+    matrix = ctx.invoke(ctx, np.column_stack, [tuple(v.values for v in vectors)], {})
+    rows = Masked(as_array(ctx, matrix), vectors[0].mask, vectors[0].key)
+    return rows if axis else SelectedColumns(rows)
+
+
+def _fitted(ctx: Context, callee: Callable[..., Any], arguments: Sequence[Value],
+            keywords: Mapping[str, Value]) -> Value:
+    """A fit to points that a mask selects: all others count nothing."""
+    given = dict(zip(("at", "values", "option"), arguments, strict=False)) | {
+        {"deg": "option", "rcond": "option"}.get(n, n): v for n, v in keywords.items()}
+    at, values = given.get("at"), given.get("values")
+    if given.keys() > {"at", "values", "option"} or not isinstance(at, Masked) or not isinstance(values, Masked) or (
+            at.mask.ndim, values.values.ndim) != (1, 1) or not same_mask(at, values):
+        return None
+    if callee is np.polyfit:
+        return ctx.invoke(ctx, choosing.polyfit_of_selected, [at.values, values.values, at.mask, given["option"]], {})
+    found = ctx.invoke(ctx, choosing.lstsq_of_selected, [at.values, values.values, at.mask, given.get("option")], {})
+    return found, Opaque(), Opaque(), Opaque()  # how many residuals there are depends on the data
 
 
 def _along(ctx: Context, callee: Callable[..., Any], given: Mapping[str, Value]) -> Value:

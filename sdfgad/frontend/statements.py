@@ -34,10 +34,17 @@ from sdfgad.frontend.managers import run_with
 from sdfgad.frontend.none_or import tell
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.raising import always_raises, definite, opposite, raise_if, run_assert, run_raise
-from sdfgad.frontend.records import put_attribute
 from sdfgad.frontend.settled import taken
 from sdfgad.frontend.sharing import SharingRefusal
-from sdfgad.frontend.updates import changes_in_place, settled, store_item, update, update_attribute, update_items
+from sdfgad.frontend.updates import (
+    changes_in_place,
+    settled,
+    store_attribute,
+    store_item,
+    update,
+    update_attribute,
+    update_items,
+)
 from sdfgad.frontend.values import (
     SELECTED,
     Applied,
@@ -217,7 +224,7 @@ def assign(ctx: Context, target: ast.expr, value: Value, alone: bool = True) -> 
     elif isinstance(target, ast.Attribute):
         owner = evaluate(ctx, target.value)
         with ctx.at(target):
-            put_attribute(ctx, owner, target.attr, value)
+            store_attribute(ctx, owner, target.attr, value)
     else:
         with ctx.at(target):
             raise ctx.refuse(f"an assignment to this target ({type(target).__name__})",

@@ -2,12 +2,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
-from sdfgad.frontend.values import ArrayValue, Lazy, Shape, ViewValue
+import numpy as np
+
+from sdfgad.frontend.values import ArrayValue, Lazy, Opaque, Shape, ViewValue
 from sdfgad.ir.expr import Expr, loads
 from sdfgad.ir.index import FloorDiv, Ix, Mod, floordiv, ix, mod
 from sdfgad.ir.layout import axis
-from sdfgad.ir.program import Array
+from sdfgad.ir.program import Array, View
+
+
+@dataclass(frozen=True, eq=False)
+class Stride(Opaque):
+    """What `x.strides` holds: so many elements along each dimension of x, wherever those lie."""
+
+    view: View
+    moves: tuple[int, ...]
+
+    def combined(self, ufunc: np.ufunc, other: object) -> Stride | None:
+        """A step after another one, or several of them; None for what is no step."""
+        if ufunc is np.multiply and isinstance(other, int):
+            return replace(self, moves=tuple(other * m for m in self.moves))
+        if ufunc is np.add and isinstance(other, Stride) and other.view == self.view:
+            return replace(self, moves=tuple(a + b for a, b in zip(self.moves, other.moves, strict=True)))
+        return None
+
 
 _MANY = 2**20
 """Stands for a size that is no number, where only the order of steps is asked for."""

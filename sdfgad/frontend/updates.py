@@ -13,6 +13,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, expand
 from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.growing import as_list
+from sdfgad.frontend.halves import is_half, now, write_half
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.indexing import expand_items, subscript, write
 from sdfgad.frontend.masking import CHOSEN, check_cast, is_stored, write_masked
@@ -52,7 +53,14 @@ def store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
     if isinstance(base, ListValue):
         _put(ctx, base, items, kept(ctx, value))
         return
-    write(ctx, base, items, value)
+    _write(ctx, base, items, value)
+
+
+def _write(ctx: Context, base: Value, items: Value, value: Value, any_order: bool = False) -> None:
+    if is_half(base):
+        write_half(ctx, base, items, value)
+    else:
+        write(ctx, base, items, value, any_order)
 
 
 def _put(ctx: Context, base: ListValue, items: Value, value: Value) -> None:
@@ -75,7 +83,8 @@ def settled(ctx: Context, items: Value) -> Value:
 def update_items(ctx: Context, base: Value, items: Value, ufunc: np.ufunc, value: Callable[[], Value]) -> None:
     """`base[items] op= value`; the value is evaluated after the item has been read."""
     if isinstance(base, ArrayValue):
-        _update_elements(ctx, base, items, ufunc, value())
+        new = value()
+        _update_elements(ctx, now(ctx, base), items, ufunc, new)
         return
     if has_rule(base, "__getitem__"):
         old = by_rule(ctx, base, "__getitem__", items)
@@ -99,8 +108,24 @@ def _list_item(ctx: Context, base: ListValue, items: Value) -> Value:
     return base.items[int(k)]
 
 
+def store_attribute(ctx: Context, owner: Value, name: str, value: Value) -> None:
+    """`owner.name = value`."""
+    if is_half(half := _half(ctx, owner, name)):
+        write_half(ctx, half, ..., value)
+    else:
+        put_attribute(ctx, owner, name, value)
+
+
+def _half(ctx: Context, owner: Value, name: str) -> Value:
+    return attribute(ctx, owner, name) if isinstance(owner, ArrayValue) and name in ("real", "imag") else None
+
+
 def update_attribute(ctx: Context, owner: Value, name: str, ufunc: np.ufunc, value: Callable[[], Value]) -> None:
     """`owner.name op= value`."""
+    if is_half(half := _half(ctx, owner, name)):
+        new = value()
+        store_attribute(ctx, owner, name, arithmetic.binary(ctx, ufunc, now(ctx, half), new))
+        return
     old = attribute(ctx, owner, name) if isinstance(owner, Record) else None
     frozen = isinstance(owner, Record) and is_guarded(owner.form)
     if isinstance(old, (ListValue, Grown)) and ufunc is np.add and not frozen:
@@ -160,4 +185,4 @@ def _update_elements(ctx: Context, base: ArrayValue, items: Value, ufunc: np.ufu
     data = data.values if isinstance(data, Masked) else data
     if not is_number(data) and not isinstance(data, IntValue) and any(isinstance(p, ArrayValue) for p in parts):
         _check_update(ctx, data, base)
-    write(ctx, base, items, result, any_order=is_number(value))
+    _write(ctx, base, items, result, any_order=is_number(value))

@@ -106,6 +106,7 @@ class Lazy(ArrayValue):
     origins: frozenset[str] = frozenset()  # containers of which NumPy has it as a view
     any_order: bool | None = None  # whether NumPy may have it in another order than C; None: as what it is made of
     readonly: bool = False
+    half: tuple[str, ViewValue] | None = None  # "real" or "imag", and the complex array that NumPy shows a half of
 
     @property
     def scalar(self) -> bool:  # type: ignore[override]
@@ -271,7 +272,6 @@ class Rows:
 
 class Picked(tuple):
     """The items of an iterator, where they are known."""
-
     __slots__ = ()
 
 

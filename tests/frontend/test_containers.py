@@ -77,6 +77,16 @@ def reading(x, p):
     return y * p.get("q", 2.0) * len(p)
 
 
+@case(V6)
+def repeated_results(x):
+    rows, pair, twice = [np.eye(2) * x[0]] * 3, (x + 1.0,) * 2, 2 * [x[1] * x[2]]
+    rows[0][0, 1] = x[3]
+    sums = dict.fromkeys(("a", "b"), x * 2.0)
+    sums["a"] += 1.0
+    return [np.array([np.eye(2)] * 2), *rows, np.stack((x * 2.0,) * 3), sum(twice), pair[0] * pair[1],
+            sum([x[1] ** 2] * 3), *sums.values(), dict.fromkeys([1])[1] is None]
+
+
 @case(V6, {"a": V6.copy(), "b": W6.copy()})
 def iterating(x, p):
     total = x * 0

@@ -10,7 +10,7 @@ import pytest
 
 import sdfgad
 from sdfgad.frontend import parse
-from tests.frontend.checking import check
+from tests.frontend.checking import check, check_both_modes
 from tests.frontend.programs import A34, A44, I6, V4, V6, Z3, Case, collector
 
 CASES: list[Case] = []
@@ -27,6 +27,54 @@ def sorted_rows(A, C, x):
     y[1:5].sort()
     return [np.sort(A), np.sort(C, axis=1), np.argsort(A, axis=0), np.sort(A, axis=None), A, y, np.argmax(A, axis=1,
             keepdims=True), np.take_along_axis(A, np.argsort(A, axis=1), axis=1)]
+
+
+def lists_by_data(x):
+    numbers = [x[0] * x[1], 2.0, x[2]]
+    numbers.sort(key=lambda v: v * v, reverse=True)
+    places = sorted(range(6), key=lambda k: (np.round(x[k]), -k))
+    near = sorted(zip(np.abs(x), range(6), strict=True), reverse=True)[:3]
+    low, high = sorted((x[3], x[4]))
+    return [sorted(x), sorted(map(abs, x), reverse=True)[1], numbers, places, near, low, high,
+            sorted(range(6), key=lambda k: np.round(x[k]), reverse=True)]
+
+
+def test_lists_are_sorted_by_data():
+    check(lists_by_data, V6)
+    check(lists_by_data, V6[::-1].copy())
+
+
+def lists_by_what_is_known_first(x):
+    layers = {"b": x[:2], "a": x[2:]}
+    by_place = sorted([(2, 0, x[0]), (1, 5, x[1]), (2, -1, x[2])], reverse=True)
+    return [v for _, v in sorted(layers.items())] + [p[2] for p in by_place] + [
+        v for _, v in sorted(((1, (3, 2)), (1, (2, 9))))] + [sorted({"c": x}.items())[0][1]]
+
+
+def test_lists_are_sorted_by_what_is_known_first():
+    check(lists_by_what_is_known_first, V6)
+
+
+def test_derivatives_of_sorted_lists():
+    def weighed(x):
+        far = sorted(enumerate(x), key=lambda p: p[1] * p[1])[1:4]
+        return sum((k + 1) * v * x[j - 1] for k, (j, v) in enumerate(far)) + sorted(x[:3])[1] ** 2
+
+    check_both_modes(weighed, (V6,))
+
+
+def rows_by_data(x):
+    return sorted([x[:3], x[3:]], key=lambda row: row[0])[0]
+
+
+def of_two_classes(x):
+    return sorted([x[0], 1])[0]
+
+
+@pytest.mark.parametrize("fn", [rows_by_data, of_two_classes])
+def test_lists_of_what_is_no_numbers_of_one_class_are_not_sorted_by_data(fn):
+    with pytest.raises(sdfgad.UnsupportedError, match="sorted of what is only known at run time, and no numbers"):
+        parse(fn, (V6,))
 
 
 @case(A44, V6)

@@ -25,6 +25,16 @@ def ranked_of_selected(function, values, mask, *options):
     return np.where(np.any(np.isnan(values) & mask), np.nan, found)[()]
 
 
+def polyfit_of_selected(x, y, mask, deg):
+    if not np.any(mask):
+        raise TypeError("expected non-empty vector for x")
+    return np.polyfit(np.where(mask, x, 0.0), np.where(mask, y, 0.0), deg, w=mask.astype(np.float64))
+
+
+def lstsq_of_selected(a, b, mask, rcond):
+    return np.linalg.lstsq(np.where(mask[:, None], a, 0.0), np.where(mask, b, 0.0), rcond)[0]
+
+
 def average_of_selected(values, weights):
     return np.sum(values * weights) / np.sum(weights)
 

@@ -21,6 +21,14 @@ def sort_rows(a, axis):
     return np.take_along_axis(a, np.argsort(a, axis=axis), axis)
 
 
+def ordered(columns, keys, reverse):
+    """The items of lists in the order of keys, the first of which counts first; equal ones stay as they stand."""
+    if reverse:  # from the end, so that this holds for what is turned round as well
+        return [column[::-1] for column in ordered([c[::-1] for c in columns], [k[::-1] for k in keys], False)]
+    order = np.lexsort([np.array(k) for k in keys[::-1]])
+    return [[np.array(column)[order[k]] for k in range(len(column))] for column in columns]
+
+
 def take_along_axis(arr, indices, axis=-1):
     if axis is None:
         return np.ravel(arr)[indices]

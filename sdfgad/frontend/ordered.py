@@ -1,0 +1,69 @@
+"""Items of lists in order: by what is known of them while translating, or by data."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from sdfgad.frontend.arithmetic import kept
+from sdfgad.frontend.bodies import order as orders
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import as_array
+from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, is_number
+
+
+def in_order(ctx: Context, items: list[Value], key: Value = None, reverse: Value = False) -> list[Value]:
+    """The items sorted by themselves, or by their keys."""
+    items = [kept(ctx, v) for v in items]
+    keys = items if key is None else [kept(ctx, ctx.invoke(ctx, key, [v], {})) for v in items]
+    known = _known_start(keys)
+    if known is None:
+        return _by_data(ctx, items, keys, bool(reverse))
+    try:
+        return [items[k] for k in sorted(range(len(items)), key=lambda k: known[k], reverse=bool(reverse))]
+    except TypeError as error:
+        raise ctx.refuse(f"a list operation that fails: {error}", code="SG102") from error
+
+
+def _known_start(keys: Sequence[Value]) -> list[Value] | None:
+    """As much of the keys as is known while translating, where that is all that their order depends on: all of them, or
+    the first parts of tuples, no two of which are the same. ("b", x), ("a", y)   ->   ("b",), ("a",)"""
+    if all(map(_is_known, keys)):
+        return list(keys)
+    if not all(isinstance(k, tuple) for k in keys):
+        return None
+    count = min(len(list(takewhile(_is_known, k))) for k in keys)
+    starts = [k[:count] for k in keys]
+    return starts if len(set(starts)) == len(starts) else None
+
+
+def _is_known(value: Value) -> bool:
+    return is_number(value) or isinstance(value, str) or isinstance(value, tuple) and all(map(_is_known, value))
+
+
+def _by_data(ctx: Context, items: list[Value], keys: list[Value], reverse: bool) -> list[Value]:
+    """[a, b], [p, q]   ->   order = np.lexsort([np.array([p, q])]); np.array([a, b])[order]"""
+    found = ctx.invoke(ctx, orders.ordered, [_columns(ctx, items), _columns(ctx, keys), reverse], {})
+    rows = zip(*(column.items for column in found.items), strict=True)
+    return [row if isinstance(item, tuple) else row[0] for row, item in zip(rows, items, strict=True)]
+
+
+def _rows(items: Sequence[Value]) -> list[tuple[Value, ...]]:
+    return [v if isinstance(v, tuple) else (v,) for v in items]
+
+
+def _columns(ctx: Context, items: list[Value]) -> ListValue:
+    """What stands in the first place of all items, in the second, ...: numbers of one class each."""
+    level, rows = len(ctx.builder.regions), _rows(items)
+    alike = len({(isinstance(v, tuple), len(row)) for v, row in zip(items, rows, strict=True)}) == 1
+    columns = list(zip(*rows, strict=True)) if alike else []
+    if not alike or not all(_one_class(ctx, column) for column in columns):
+        raise ctx.refuse("sorted of what is only known at run time, and no numbers of one class, or tuples of those",
+                         "use np.argsort", "SG102")
+    return ListValue([ListValue(list(column), level) for column in columns], level)
+
+
+def _one_class(ctx: Context, column: Sequence[Value]) -> bool:
+    if not all(is_number(v) or isinstance(v, (ArrayValue, IntValue)) for v in column):
+        return False
+    made = [as_array(ctx, v) for v in column]
+    return len({v.dtype for v in made}) == 1 and made[0].dtype.kind in "biuf" and not any(v.shape for v in made)

@@ -297,6 +297,8 @@ class Thresholds:
     delayed_share: float = _from(0.25, least=2.0)
     """Of a matrix: what the vectors of updates that are put off take, at most, so that limits of memory hardly notice
     (`delay_updates`)."""
+    list_room: int = 256
+    """Items that a list has room for at first, in loops of unknown length."""
     whole_terms: int = _from(16, least=1)
     """Points that have all terms of a sum: for fewer the borders are no nests of their own (`whole_terms_apart`)."""
     sweep_groups: int = _from(4, least=1)

@@ -21,7 +21,7 @@ from sdfgad.frontend.context import EXITS, CallFrame, Context
 from sdfgad.frontend.elementwise import as_array, constant_array, convert, describe, fold, select
 from sdfgad.frontend.exits import own_result, result_of
 from sdfgad.frontend.generators import Yielding, is_generator, suspended
-from sdfgad.frontend.growing import as_list, check_growing, lengthen
+from sdfgad.frontend.growing import as_list, made_longer
 from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.known import PURE, is_of_constants, is_of_sizes, known_now, plain_list
 from sdfgad.frontend.layout import laid_out
@@ -144,11 +144,9 @@ def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: 
         return dict_method(ctx, method, [kept(ctx, a) for a in arguments], keywords)
     if is_named(type(method.owner)):
         return replace(ctx, method.owner, **{k: kept(ctx, v) for k, v in keywords.items()})
-    if isinstance(method.owner, Grown) and method.owner.now.begun is not None and method.name in ("append", "extend"):
-        lengthen(ctx, method, [kept(ctx, a) for a in arguments])
+    if isinstance(method.owner, Grown) and method.name in ("append", "extend") and made_longer(ctx, method, arguments):
         return None
     if isinstance(method.owner, Grown):
-        check_growing(ctx, method)
         method = Method(as_list(ctx, method.owner), method.name)
     if isinstance(method.owner, ListValue):
         return list_method(ctx, method, [kept(ctx, a) for a in arguments], keywords)

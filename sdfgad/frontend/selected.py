@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from sdfgad.frontend.arithmetic import on_masked
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import UFUNCS
+from sdfgad.frontend.elementwise import UFUNCS, as_array
 from sdfgad.frontend.masking import CHOSEN, mask_view, over_mask
 from sdfgad.frontend.values import Masked, Method, Value
 
@@ -33,6 +34,16 @@ _RANKED: Mapping[Callable[..., Any], Callable[..., Any]] = MappingProxyType({
 """What depends on the order of numbers, and the same without those that are none."""
 
 
+_ALONG_ROWS: Mapping[Callable[..., Any], Callable[..., Any]] = MappingProxyType({
+    np.diff: choosing.diff_of_selected, np.trapezoid: choosing.trapezoid_of_selected})
+"""What looks at neighbours, of numbers that come first: as written with parts."""
+
+_RUNNING: Mapping[Callable[..., Any], int] = MappingProxyType({np.cumsum: 0, np.cumprod: 1})
+"""What goes on from one number to the next, and what changes nothing of it."""
+
+_STACKED = frozenset((np.stack, np.vstack))
+
+
 def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """What a function gives for data selected by a mask; None where nothing special is known of it."""
     if not any(isinstance(a, CHOSEN) for a in (*arguments, *keywords.values())) or not callable(callee):
@@ -44,10 +55,17 @@ def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
     if callee in _ALONG:
         return _along(ctx, callee, {**dict(zip(_ALONG[callee], arguments, strict=False)), **keywords})
     first = arguments[0] if arguments else None
+    if callee in _STACKED and isinstance(first, Masked) and len(arguments) == 1 and keywords.get("axis", 0) == 0:
+        return _stacked(ctx, callee, first)
     if not isinstance(first, Masked) or first.values.ndim != first.mask.ndim or "axis" in keywords:
         return None
     if callee is np.average and isinstance(keywords.get("weights"), Masked) and len(keywords) == len(arguments) == 1:
         return ctx.invoke(ctx, choosing.average_of_selected, [first, keywords["weights"]], {})
+    if first.first is not None and callee in _RUNNING and len(arguments) == 1 and not keywords:
+        found = ctx.invoke(ctx, callee, [over_mask(ctx, first, _RUNNING[callee])], {})
+        return replace(first, values=as_array(ctx, found))
+    if first.first is not None and callee in _ALONG_ROWS:
+        return ctx.invoke(ctx, _ALONG_ROWS[callee], arguments, keywords)
     if callee in _UNCHANGED and len(arguments) == 1 and not keywords:
         return first
     if callee is np.copy:
@@ -62,6 +80,13 @@ def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
         given = [_RANKED[callee], first.values, mask_view(ctx, first), *arguments[1:]]
         return ctx.invoke(ctx, choosing.ranked_of_selected, given, keywords)
     return None
+
+
+def _stacked(ctx: Context, callee: Callable[..., Any], items: Masked) -> Masked:
+    """Items of which data decide how many there are as rows of one array."""
+    if callee is np.vstack and items.values.ndim == items.mask.ndim:
+        return replace(items, values=as_array(ctx, ctx.invoke(ctx, np.expand_dims, [items.values, -1], {})))
+    return items
 
 
 def _along(ctx: Context, callee: Callable[..., Any], given: Mapping[str, Value]) -> Value:

@@ -60,7 +60,8 @@ Arguments that are only read may share memory, and each has its own partial deri
 may share none, neither with another argument nor with an array from outside.
 
 Refused: updates of views that NumPy makes read-only, arrays of classes of their own (matrices, masked arrays), `try`
-but for what classes decide (below), `yield`, `async`, classes made inside, `global` assignments, comprehensions over
+but for what classes decide (below), `async`, classes made inside whose body has more than
+methods and constants, or whose objects are results, `global` assignments, comprehensions over
 run-time data, sets but of constants, appending an array that changes in place (append a copy), items set in and items
 taken away from a list whose length data have decided, and such a list as a result, or where its length has to be known,
 lists that branches, or loops that are not written out, change at a place known only at run time or make longer in other
@@ -82,7 +83,8 @@ is there, is refused.
 `assert` and `raise` work on data, too: the call stops there and raises that exception. In its text, values of the run
 stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format numbers; text with such values (of
 `str`, `format` and `%`, too) is good for these messages alone. Objects of classes written in Python may be made inside,
-with `__init__`, methods, properties, `super()`, operators and attributes that change, in loops and branches as well.
+with `__init__`, methods, properties, `super()`, operators and attributes that change, in loops and branches as well;
+the classes, dataclasses and namedtuples may be defined inside.
 
 What a mask selects (`x[mask]`, columns `x[:, mask]`, `np.nonzero(mask)`, `np.argwhere(mask)`) is good for arithmetic
 with numbers, with what the same mask selects and with arrays for each selected row, for reductions, products with

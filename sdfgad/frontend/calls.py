@@ -251,8 +251,8 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
                                  "call it before and pass what it gives as an argument"), "SG121")
     if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise ctx.refuse(f"a call of the coroutine {function.__name__!r}", "use an ordinary function", "SG102")
-    return _inline(ctx, _code(function, ctx.text), None, list(arguments), dict(keywords), *_defaults(ctx, function),
-                   False)
+    code, around = ctx.methods_of.get(function) or (_code(function, ctx.text), None)
+    return _inline(ctx, code, around, list(arguments), dict(keywords), *_defaults(ctx, function), False)
 
 
 def _defaults(ctx: Context, function: FunctionType) -> tuple[tuple[Value, ...], dict[str, Value]]:

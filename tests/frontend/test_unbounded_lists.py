@@ -59,7 +59,8 @@ def rows_of_a_trajectory(x):
     for k in range(len(states) - 1, -1, -1):
         back = 0.9 * back + states[k]
     a = np.stack(states)
-    return np.sum(back ** 2) + np.sum(a[1:] * a[:-1]) + np.sum(np.vstack(states)[-1]) + np.sum(np.linalg.norm(a, axis=1))
+    s = np.sum(back ** 2) + np.sum(a[1:] * a[:-1]) + np.sum(np.vstack(states)[-1])
+    return s + np.sum(np.linalg.norm(a, axis=1))
 
 
 @case(X)

@@ -104,7 +104,7 @@ def first_rows(ctx: Context, rows: ArrayValue, count: Value) -> Masked:
     return replace(masked(ctx, rows, there), first=number)
 
 
-def of_one_length(ctx: Context, values: Sequence[Value]) -> Sequence[Value]:
+def of_one_length(ctx: Context, values: tuple[Value, ...]) -> tuple[Value, ...]:
     """Operands, where those that have the first rows of something all have equally many: the run looks at that."""
     chosen = [v for v in values if isinstance(v, Masked)]
     if any(v.first is None for v in chosen) or all(same_mask(chosen[0], v) for v in chosen[1:]):
@@ -113,7 +113,7 @@ def of_one_length(ctx: Context, values: Sequence[Value]) -> Sequence[Value]:
     for other in chosen:
         if other is not least and not same_mask(least, other):
             ctx.invoke(ctx, choosing.check_equal, [least.first, other.first], {})
-    return [_cut_like(ctx, v, least) if isinstance(v, Masked) else v for v in values]
+    return tuple(_cut_like(ctx, v, least) if isinstance(v, Masked) else v for v in values)
 
 
 def _cut_like(ctx: Context, value: Masked, least: Masked) -> Masked:

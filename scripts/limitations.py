@@ -60,10 +60,10 @@ Arguments that are only read may share memory, and each has its own partial deri
 may share none, neither with another argument nor with an array from outside.
 
 Refused: updates of views that NumPy makes read-only, arrays of classes of their own (matrices, masked arrays), `try`
-but for what classes decide (below), `async`, classes made inside whose body has more than
-methods and constants, or whose objects are results, `global` assignments, comprehensions over
-run-time data, sets but of constants, appending an array that changes in place (append a copy), items set in and items
-taken away from a list whose length data have decided, and such a list as a result, or where its length has to be known,
+but for what classes decide (below), `async`, classes made inside whose body has more than methods and constants, or
+whose objects are results, `global` assignments, comprehensions over run-time data, sets but of constants, appending an
+array that changes in place (append a copy), items set in a list whose length data have decided, and any but the last
+number taken away from it, and such a list as a result, or where its length has to be known,
 lists that branches, or loops that are not written out, change at a place known only at run time or make longer in other
 ways, iterators used up in a loop or branch that they were not made in, and what is left of one that has been used in
 part, attributes of objects from outside set, arrays

@@ -81,7 +81,10 @@ def _item(ctx: Context, owner: Grown, k: Ix) -> Value:
             return like(form, parts) if isinstance(form, tuple) else ListValue(parts, FIXED)
         rows = owner.rows[form]
         found = subscript(ctx, rows, (int_value(k), Ellipsis))
-        return ViewValue(found.view, scalar=not found.shape, weak=rows.weak)
+        item = ViewValue(found.view, scalar=not found.shape, weak=rows.weak)
+        growing_still = owner.counter is not None and owner.now.begun is not None
+        # `pop` may make room for another number in the same place.
+        return ctx.builder.fresh_copy(item, "item") if item.scalar and growing_still else item
 
     return visit(owner.form)
 

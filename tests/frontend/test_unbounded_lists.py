@@ -139,6 +139,41 @@ def in_a_function(x):
     return y + found[0] * len(found) + z * others[-1] + len(others)
 
 
+@case(X)
+def a_stack(x):
+    """Adaptive quadrature; what has been taken from a list stays what it was, whatever is put in its place."""
+    def simpson(a, b):
+        return (b - a) / 6 * sum(w * np.sin(x[0] * t * 8) * x[1] for w, t in ((1, a), (4, (a + b) / 2), (1, b)))
+
+    left, total, steps = [(0.0, 1.0 + x[2])], 0.0, 0
+    while left:
+        a, b = left.pop()
+        m, steps = (a + b) / 2, steps + 1
+        parts = simpson(a, m) + simpson(m, b)
+        if abs(parts - simpson(a, b)) < 1e-5:
+            total += parts
+        else:
+            left.append((a, m))
+            left.append((m, b))
+    path, s = [x[0], x[1]], 0.0
+    while len(path) < 6 and s < 10:
+        seen, last = path[-1], path.pop()
+        path.append(5.0 * last * x[2])
+        s += seen * last + path[-1] + np.sum(np.array(path))
+        path.append(seen)
+    return total * steps + s + sum(path)
+
+
+@case(np.concatenate([X, -X, np.sin(np.arange(1.0, 81.0))]))
+def one_of_two(x):
+    above, below, inside = [], [], []
+    for value in x:
+        (above if value > 0 else below).append(value * value)
+        inside.append(value)
+        x[0] = 0.01 * np.sum(np.array(inside)) + x[1]
+    return sum(above) * 2 + sum(below) * len(above) + x[0]
+
+
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
 def test_program(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     check_both_modes(fn, arguments)
@@ -255,6 +290,17 @@ def test_lengths_that_differ() -> None:
         call(np.array([1.0, 0.4]))
 
 
+def test_nothing_left_to_take() -> None:
+    def program(x):
+        left = [x[0]]
+        while x[1] > 0 or left[-1] > 1:
+            left.pop()
+        return left[-1]
+
+    with pytest.raises(IndexError, match="pop from empty list"):
+        sdfgad.forward(program)(X)
+
+
 def updated_since(x):
     seen, u = [], x.copy()
     while u[0] > 0.1:
@@ -273,7 +319,18 @@ def item_updated(x):
     return seen[-1][0]
 
 
-@pytest.mark.parametrize("program, what", [(updated_since, "has been updated in place since"),
+def arrays_taken(x):
+    left, s = [x], 0.0
+    while left:
+        u = left.pop()
+        s += np.sum(u * u)
+        if u[0] > 0.2:
+            left.append(u * 0.5)
+    return s
+
+
+@pytest.mark.parametrize("program, what", [(arrays_taken, "a list changed inside a loop"),
+                                           (updated_since, "has been updated in place since"),
                                            (item_updated, "which a list holds")])
 def test_refused(program: Callable[..., Any], what: str) -> None:
     with pytest.raises(UnsupportedError, match=what):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
+from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.matching import first_line
@@ -30,11 +31,11 @@ def define_class(ctx: Context, stmt: ast.ClassDef) -> None:
 
 def _made(ctx: Context, stmt: ast.ClassDef) -> type:
     names = {"__name__": ctx.frame.code.globals.get("__name__", "")}
-    plain = _Plain(ctx, names).of_class(copy.deepcopy(stmt))
+    plain = _ClassBody(ctx, names).of_class(copy.deepcopy(stmt))
     tree = ast.fix_missing_locations(ast.Module([plain], []))
     try:
         exec(compile(tree, ctx.frame.code.file, "exec"), names)
-    except Exception as error:  # noqa: BLE001  whatever the user's class raises
+    except (AttributeError, LookupError, NameError, SyntaxError, TypeError, ValueError) as error:
         raise ctx.refuse(f"the class {stmt.name}, which cannot be made: {error}", _HELP, "SG102") from error
     form = names[stmt.name]
     ctx.frames_of[form] = ctx.frame
@@ -56,7 +57,7 @@ def _methods(stmt: ast.ClassDef, form: type) -> Iterator[tuple[ast.FunctionDef, 
                     yield node, part
 
 
-class _Plain:
+class _ClassBody:
     """A class statement with constants in place of what it takes from around: `names` holds them."""
 
     def __init__(self, ctx: Context, names: dict[str, Any]) -> None:
@@ -117,7 +118,8 @@ class _Plain:
         value = self._value(node)
         parts = value if isinstance(value, tuple) else (value,)
         if not all(p is None or is_number(p) or isinstance(p, (str, type)) for p in parts):
-            raise self._refuse(f"{describe(value)} in the body of a class")
+            with self.ctx.at(node):
+                raise self._refuse(f"{describe(value)} in the body of a class")
         return self._name(value, node)
 
     def _held(self, node: ast.expr, *allowed: Any) -> ast.expr:
@@ -138,5 +140,5 @@ class _Plain:
         self.names[name] = value
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
-    def _refuse(self, what: str) -> Exception:
+    def _refuse(self, what: str) -> UnsupportedError:
         return self.ctx.refuse(what, _HELP, "SG102")

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend.bodies import (
-    bands,
     borders,
     choosing,
     distances,
@@ -24,7 +23,6 @@ from sdfgad.frontend.bodies import (
     numeric,
     series,
     special,
-    spectra,
     statistics,
     transforms,
 )
@@ -162,7 +160,7 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         "expm", "toeplitz", "circulant", "block_diag", "pinv", "lstsq", "polar", "eigh_tridiagonal", "solve_toeplitz",
         "solve_circulant", "khatri_rao", "hankel", "solve_sylvester", "solve_continuous_lyapunov",
         "solve_discrete_lyapunov", "eig", "eigvals", "cosm", "sinm", "expm_frechet")} | {
-    ("scipy.linalg", n): getattr(bands, n) for n in ("solve_banded", "solveh_banded")} | {
+    ("scipy.linalg", n): getattr(matrices, n) for n in ("solve_banded", "solveh_banded")} | {
     ("scipy.integrate", n): getattr(matrices_of_scipy, n) for n in (
         "trapezoid", "cumulative_trapezoid", "simpson", "romb", "cumulative_simpson", "fixed_quad")} | {
     ("scipy.fft", n): getattr(transforms, n) for n in (
@@ -172,7 +170,7 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
     ("scipy.signal", n): getattr(filters, n) for n in (
         "fftconvolve", "oaconvolve", "convolve2d", "correlate2d", "lfilter", "lfilter_zi", "filtfilt", "sosfilt",
         "hilbert", "detrend")} | {
-    ("scipy.signal", n): getattr(spectra, n) for n in ("savgol_filter", "welch", "periodogram")} | {
+    ("scipy.signal", n): getattr(filters, n) for n in ("savgol_filter", "welch", "periodogram")} | {
     ("scipy.ndimage", n): getattr(images, n) for n in (
         "correlate1d", "convolve1d", "correlate", "convolve", "laplace", "uniform_filter1d", "uniform_filter",
         "gaussian_filter1d", "gaussian_filter", "gaussian_laplace", "gaussian_gradient_magnitude", "sobel", "prewitt",

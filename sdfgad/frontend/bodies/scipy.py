@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdfgad.frontend.bodies.bands import solve_banded
+from sdfgad.frontend.bodies.matrix import solve_banded
 
 
 def solve_triangular(factor, b, trans=0, lower=False):

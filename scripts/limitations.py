@@ -36,7 +36,8 @@ and a name may be `None` or 0 before a loop that makes it an array, or `None`, o
 name (`zip`, `map`, generator expressions) give their items once, or one by one (`next`), and look at their data when
 they are asked. Generators (`yield`) are looped over, or put in a list, or stand beside arrays, lists and ranges in
 `zip`; two of them only where they are given nothing but numbers. Loops append to lists, which may be in objects and
-dicts, and to `collections.deque`; `with` takes classes of the user's.
+dicts, also where data decide how long they become (`while`, `break`, under a condition), and `for` loops to
+`collections.deque`; `with` takes classes of the user's.
 Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them; what clocks show may be
 printed, and reach no result.
 Dicts with text or integer keys, namedtuples, dataclasses and `SimpleNamespace`, as arguments, values and results: their
@@ -59,10 +60,10 @@ Arguments that are only read may share memory, and each has its own partial deri
 may share none, neither with another argument nor with an array from outside.
 
 Refused: updates of views that NumPy makes read-only, arrays of classes of their own (matrices, masked arrays), `try`
-but for what classes decide (below), `yield`, `async`, classes made inside, `global` assignments, comprehensions over
-run-time data, sets but of constants, lists that `while` loops make longer (`for` loops may append to them, in every
-iteration or when a condition holds; an array that changes in place is to be appended as a copy), anything but `len`,
-items, loops, `sum`, `max`, `min` and `np.array` of a list whose length data have decided,
+but for what classes decide (below), `async`, classes made inside whose body has more than methods and constants, or
+whose objects are results, `global` assignments, comprehensions over run-time data, sets but of constants, appending an
+array that changes in place (append a copy), items set in a list whose length data have decided, and any but the last
+number taken away from it, and such a list as a result, or where its length has to be known,
 lists that branches, or loops that are not written out, change at a place known only at run time or make longer in other
 ways, iterators used up in a loop or branch that they were not made in, and what is left of one that has been used in
 part, attributes of objects from outside set, arrays
@@ -82,7 +83,8 @@ is there, is refused.
 `assert` and `raise` work on data, too: the call stops there and raises that exception. In its text, values of the run
 stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format numbers; text with such values (of
 `str`, `format` and `%`, too) is good for these messages alone. Objects of classes written in Python may be made inside,
-with `__init__`, methods, properties, `super()`, operators and attributes that change, in loops and branches as well.
+with `__init__`, methods, properties, `super()`, operators and attributes that change, in loops and branches as well;
+the classes, dataclasses and namedtuples may be defined inside.
 
 What a mask selects (`x[mask]`, columns `x[:, mask]`, `np.nonzero(mask)`, `np.argwhere(mask)`) is good for arithmetic
 with numbers, with what the same mask selects and with arrays for each selected row, for reductions, products with

@@ -24,3 +24,8 @@ def is_users(file: str) -> bool:
     """Whether a file is neither part of this package nor of what Python brings."""
     standard = file.startswith(_STANDARD) and "-packages/" not in file[len(_STANDARD):]
     return not file.startswith(PACKAGE) and not standard
+
+
+def called(fn: object) -> str:
+    """A function's name, for people."""
+    return str(getattr(fn, "__name__", "a function"))

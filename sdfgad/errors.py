@@ -56,6 +56,7 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG303": "the measured peak is above the predicted one",
     "SG304": "the disk for snapshots is full",
     "SG305": "a snapshot from disk is not what was written",
+    "SG306": "a list outgrew the room that a program has for it",
     "SG311": "the plan cannot be executed",
     "SG401": "the gradient disagrees with the reference",
     "SG402": "a NaN appeared",
@@ -217,6 +218,10 @@ class NanError(SdfgadError, FloatingPointError):
         if self.source is None:
             return super().__str__()
         return "\n".join((f"[{self.code}] {CODES[self.code]}", self.source.excerpt(self.message), *self._help_lines()))
+
+
+class LengthsDiffer(ValueError):
+    """Arrays whose lengths only the run tells do not go together."""
 
 
 class MemoryLimitError(SdfgadError, MemoryError):

@@ -333,6 +333,12 @@ PAGES: Mapping[str, Page] = MappingProxyType({
         "A snapshot came back from disk other than it was written. Nothing is returned.", """
         grad(loss, spill=...) on a disk that loses data""", """
         check the disk, or spill to another one""", runs=False),
+    "SG306": _page(
+        "How long a list becomes in a while loop is known only when it runs. A call that needs more room begins again; "
+        "a pullback, a call that overwrites arguments, one of several ranks or of an exported library cannot.",
+        """
+        grad(loss, donate=["x"]), where loss appends to a list in a while loop""", """
+        call it again, which has room now, or bound the loop: for k in range(most): ... break""", runs=False),
     "SG311": _page(
         "A plan belongs to one program and to shapes.", """
         def loss(x):

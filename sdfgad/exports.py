@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sdfgad.api import GradFunction
+from sdfgad.callers import called
 from sdfgad.calls.arguments import Bound, bind, resolve_wrt
 from sdfgad.codegen.export.interface import is_library_name
 from sdfgad.codegen.export.library import write_library
@@ -24,7 +25,7 @@ from sdfgad.ir.messages import messages
 from sdfgad.memory import parse_bytes
 from sdfgad.names import safe
 from sdfgad.options import check_options
-from sdfgad.pipeline import Derivative, called, derive
+from sdfgad.pipeline import Derivative, derive
 from sdfgad.plans.pins import Names, pins_of
 from sdfgad.plans.progress import progress
 from sdfgad.plans.request import Request

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.callers import called
 from sdfgad.calls.arguments import Bound, asked_wrt, bind, resolve_wrt
 from sdfgad.codegen.notebook import without_viewer
 from sdfgad.config import config
@@ -17,7 +18,7 @@ from sdfgad.ir.expr import Expr, Load, const
 from sdfgad.ir.program import views_of
 from sdfgad.memory import parse_bytes
 from sdfgad.options import check_options
-from sdfgad.pipeline import Derivative, called, derive
+from sdfgad.pipeline import Derivative, derive
 from sdfgad.plans.request import Request, is_number
 from sdfgad.thresholds import thresholds
 from sdfgad.tracebacks import shortened

@@ -15,7 +15,7 @@ from sdfgad.analysis.elements.cover import of_one_call
 from sdfgad.analysis.uniform import Provenance, origin_of
 from sdfgad.analysis.verify import verify
 from sdfgad.arrays import Spec
-from sdfgad.callers import warn
+from sdfgad.callers import called, warn
 from sdfgad.calls.arguments import Bound, about, as_called, windowed
 from sdfgad.calls.bindings import Bindings, bindings
 from sdfgad.calls.buffers import room
@@ -51,6 +51,7 @@ from sdfgad.plans.request import Request, computed_outputs, resolve_outputs
 from sdfgad.plans.traffic import traffic_of
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.reverse.written_out import written_out
+from sdfgad.rooms import ListOutgrown
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.cutting.blocks import Distribution, within_window
 from sdfgad.transform.stages import prepare_program
@@ -207,6 +208,9 @@ class Derivative:
         while True:
             try:
                 return self.execute(bound, donate, seeds)
+            except ListOutgrown as full:
+                full.final = bool(donate)
+                raise
             except MemoryLimitError as error:
                 if error.code != TAPE_FULL or self.request.limit is None:
                     raise
@@ -301,11 +305,6 @@ def serial_digest(program: Program, cut: Distribution, *decided: Any) -> str:
     constants = [(n, a.tobytes()) for n, a in sorted(program.constants.items()) if built_in(program, n)]
     alike = replace(cut, rank=0)
     return key_of(program_text(program), constants, repr(alike), repr(decided), repr(thresholds()), __version__)[:14]
-
-
-def called(fn: Callable[..., Any]) -> str:
-    """A function's name, for people."""
-    return getattr(fn, "__name__", "a function")
 
 
 @collecting_rarely()

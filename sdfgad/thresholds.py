@@ -136,8 +136,8 @@ class Thresholds:
     joining: JoinLimits = _from(JoinLimits(), least=JoinLimits(points=1))
     small_rows: JoinLimits = _from(JoinLimits(points=64, rows=True), least=JoinLimits(points=1, rows=True))
     """Points of rows that are joined last: what they would hide from other passes is settled by then."""
-    rows: RowLimits = _from(RowLimits(), least=RowLimits(reuse=1, work=1, nearby=1 << 9, stack=1 << 8, trips=2, fewest=2,
-                                                        stream=8, far=1, narrow=8, alone=4))
+    rows: RowLimits = _from(RowLimits(), least=RowLimits(reuse=1, work=1, nearby=1 << 9, stack=1 << 8, trips=2,
+                                                        fewest=2, stream=8, far=1, narrow=8, alone=4))
     lines: LineLimits = _from(LineLimits(), least=LineLimits(uses=0.0))
     clearing: ClearingLimits = _from(ClearingLimits(), least=ClearingLimits(points=0))
     shifting: ShiftLimits = _from(ShiftLimits(), least=ShiftLimits(size=1, whole=0.0))
@@ -190,9 +190,8 @@ class Thresholds:
     cavity_flow 1.0, at 55 total variation 0.5 and rsbench 0.95, at 70 to 190 channel_flow 0.86. No lower for tests: it
     would leave sums that are written out nothing."""
     fused_nodes: int = 1000
-    """Nodes of an expression, written out, that `fuse_pointwise` makes."""
     fused_depth: int = 48
-    """Nodes that stand in each other in such an expression."""
+    """Nodes of an expression, written out, that `fuse_pointwise` makes, and those of them that stand in each other."""
     own_line: int = _from(8, least=1)
     """So many times fewer elements than the map has points make a line (`join_pointwise`)."""
     tabulated_uses: int = _from(4, least=1)
@@ -208,8 +207,7 @@ class Thresholds:
     distributed_pairs: int = 4000
     """Of accesses that are compared (`distribute_sweeps`)."""
     cut_program: int = 1 << 17
-    """Characters of a program whose long functions are cut up (`outline`): in shorter ones the compiler sees everything
-    at once, as fast."""
+    """Characters of a program whose long functions are cut up (`outline`): a shorter one compiles as fast as it is."""
     long_block: int = 1 << 12
     """Characters of a block that is itself cut up; shorter ones stay whole, and neighbours go together up to this."""
     short_block: int = 1 << 9
@@ -221,8 +219,7 @@ class Thresholds:
     boxes: int = 64
     """More boxes of elements are not followed: all that is stale then counts as looked at."""
     from_zeros: float = _from(0.75, least=0.0)
-    """Share of the elements of a sum: where so many start from zero, they are done apart from the others
-    (`assign_to_zeros`)."""
+    """Share of the elements of a sum that start from zero, from which on these are done apart (`assign_to_zeros`)."""
     packed_share: float = _from(0.25, least=0.0)
     """Of a box that has to go for polynomials in addresses to pay (`pack`)."""
     packed_bytes: int = _from(4096, least=1)
@@ -300,6 +297,8 @@ class Thresholds:
     delayed_share: float = _from(0.25, least=2.0)
     """Of a matrix: what the vectors of updates that are put off take, at most, so that limits of memory hardly notice
     (`delay_updates`)."""
+    list_room: int = 256
+    """Items that a list has room for at first, in loops of unknown length."""
     whole_terms: int = _from(16, least=1)
     """Points that have all terms of a sum: for fewer the borders are no nests of their own (`whole_terms_apart`)."""
     sweep_groups: int = _from(4, least=1)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from sdfgad.errors import InvariantError, SdfgadError
+from sdfgad.rooms import begun_again
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -16,11 +17,13 @@ _log = logging.getLogger("sdfgad")
 def shortened(fn: Callable[Given, Result]) -> Callable[Given, Result]:
     """The function, whose errors on purpose have tracebacks that end here; whole ones with SDFGAD_LOG=debug."""
 
+    made = begun_again(fn)
+
     @functools.wraps(fn)
     def door(*args: Given.args, **keywords: Given.kwargs) -> Result:
         __tracebackhide__ = True
         try:
-            return fn(*args, **keywords)
+            return made(*args, **keywords)
         except InvariantError:
             raise
         except SdfgadError as error:

@@ -19,6 +19,7 @@ from sdfgad.memory import parse_bytes
 from sdfgad.options import check_options
 from sdfgad.pipeline import Derivative, Primal, Request, derive, primal
 from sdfgad.pushforwards import Pushforward, pushforward
+from sdfgad.rooms import begun_again
 from sdfgad.second import DerivativeFunction, curvature_of, refuse_options
 from sdfgad.together import agreed, refuse_ranks
 from sdfgad.translations import once
@@ -119,6 +120,7 @@ class FixedCall:
         left = iter(arrays)
         return mapped(lambda v: next(left) if _is_array(v) else v, self.form)
 
+    @begun_again
     def values(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The arrays that a call gives: contiguous ones that nobody else has."""
         tree, named = self._primal().run(self._filled(arrays), frozenset())
@@ -138,6 +140,7 @@ class FixedCall:
         if self.seeded:
             self._derivative(wrt).compiled()
 
+    @begun_again
     def pulled(self, arrays: Sequence[np.ndarray], seeds: Sequence[Any], wrt: Sequence[int]) -> list[np.ndarray]:
         """The cotangents of the arguments `wrt` for one seed of each result that has cotangents."""
         if not self.seeded or not wrt:
@@ -146,6 +149,7 @@ class FixedCall:
         _, found = derivative.run(self._filled(arrays), frozenset(), seeds_of(derivative.outputs, seeds))
         return [_own(g, arrays) for g in found.values()]
 
+    @begun_again
     def curved(self, arrays: Sequence[np.ndarray], seeds: Sequence[Any], wrt: Sequence[int],
                along: Sequence[np.ndarray], rows: Sequence[int]) -> list[np.ndarray]:
         """The derivative of `pulled` at `rows`, along a vector for each of `wrt`; also what a cotangent of `pulled` by
@@ -160,6 +164,7 @@ class FixedCall:
         _, found = code.run(bound, dict(zip(self._named(wrt), along, strict=True)), tuple(given))
         return [_own(h, arrays) for h in found]
 
+    @begun_again
     def pushed(self, arrays: Sequence[np.ndarray], wrt: Sequence[int],
                along: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The tangents of the results that have cotangents, along a vector for each of `wrt`."""

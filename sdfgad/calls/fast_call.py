@@ -19,6 +19,7 @@ from sdfgad.codegen.program import Executable, address
 from sdfgad.config import thread_count
 from sdfgad.frontend.aliases import extent
 from sdfgad.ir.program import Array
+from sdfgad.rooms import ListOutgrown
 
 UNLIKE = object()
 """In place of a result: the call is not like the one before."""
@@ -35,11 +36,11 @@ class FastCall:
     """
 
     def __init__(self, fn: Callable[..., Any], by_position: int, places: Bindings, wanted: Sequence[_Wanted],
-                 code: Executable, finish: Callable[[Memory], Any]) -> None:
+                 code: Executable, finish: Callable[[Memory], Any], given_away: bool) -> None:
         place = {n: k for k, n in enumerate(code.arguments)}
         self._fn, self._code, self._finish = fn, code, finish
         self._parsed = places.parsed
-        self._by_position = by_position
+        self._by_position, self._given_away = by_position, given_away
         self._wanted: list[tuple[Any, ...]] = [
             (w.kind, w.like, w.dtype, w.array, place.get(w.array, -1), w.copied) for w in wanted]
         self._made = [(a.name, a.shape, a.dtype, place.get(a.name, -1)) for a in places.made]
@@ -66,7 +67,12 @@ class FastCall:
         for name, shape, dtype, place in self._made:
             memory[name] = array = room().empty(shape, dtype)
             addresses[place] = address(array)
-        self._code.run(addresses, thread_count())
+        try:
+            self._code.run(addresses, thread_count())
+        except ListOutgrown:
+            if self._given_away:
+                raise
+            return UNLIKE
         return self._finish(memory)
 
     def _put(self, args: Sequence[Any], memory: Memory, addresses: list[Any], held: list[Any]) -> bool:
@@ -167,7 +173,9 @@ def fast_call_of(fn: Callable[..., Any], bound: Bound, places: Bindings, code: E
     complete = len(known) == len(wanted) and arrays.issuperset(seen) and \
         arrays | {w.array for w in known if w.array} == set(code.arguments) and \
         all(a.role != "disk" for a in places.made)
-    return FastCall(fn, by_position, places, known, code, finish) if complete and by_position is not None else None
+    if not complete or by_position is None:
+        return None
+    return FastCall(fn, by_position, places, known, code, finish, bool(donate))
 
 
 def _wanted(name: str, value: Any, inputs: Mapping[str, tuple[str, Array, bool]],

@@ -8,9 +8,6 @@ from typing import Any
 GROWS = "store into an array made before, and count: out[n] = value; n += 1"
 """For lists that grow by numbers of items that data decide."""
 
-GROWS_WHILE = "bound the loop, for k in range(most): ... break, or " + GROWS
-"""The same in loops without a bound."""
-
 _READ = "read the data before the call and pass them as arguments"
 _STEPS = "write the steps as a loop in the function"
 _BEFORE = "call it before, and pass what it gives as an argument"

@@ -28,7 +28,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.generators import Yielding, listed, only_numbers
 from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.masking import CHOSEN, as_masked, beside_columns, is_stored, same_mask, table_of
+from sdfgad.frontend.masking import CHOSEN, as_masked, beside_columns, is_stored, of_one_length, same_mask, table_of
 from sdfgad.frontend.run_texts import combined
 from sdfgad.frontend.settled import Endless, settled, taken, unsettled
 from sdfgad.frontend.sizes import as_integer
@@ -206,7 +206,7 @@ def _run_time_numbers(value: Value) -> list[ArrayValue | IntValue]:
 
 def on_masked(ctx: Context, ufunc: Callable[..., Any], *values: Value) -> Masked | SelectedColumns:
     """An elementwise operation on data selected by one mask, with numbers, and with arrays for each selected row."""
-    values = tuple(as_masked(ctx, v) for v in values)
+    values = of_one_length(ctx, tuple(as_masked(ctx, v) for v in values))
     if any(isinstance(v, SelectedColumns) for v in values):
         return SelectedColumns(_on_rows(ctx, ufunc, *(beside_columns(ctx, v) for v in values)))
     return _on_rows(ctx, ufunc, *values)
@@ -229,7 +229,7 @@ def _on_rows(ctx: Context, ufunc: Callable[..., Any], *values: Value) -> Masked:
                              "select both with the same mask, or use np.where", "SG105")
     parts = [v.values if isinstance(v, Masked) else v for v in values]
     result = as_array(ctx, ctx.invoke(ctx, ufunc, parts, {}))
-    return Masked(result, first.mask, first.key, None if isinstance(result, ViewValue) else first.table)
+    return Masked(result, first.mask, first.key, None if isinstance(result, ViewValue) else first.table, first.first)
 
 
 def _for_each_row(ctx: Context, value: Value, beside: int) -> Value:
@@ -332,7 +332,7 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
         return value
     if isinstance(value, Masked):
         stored = ctx.builder.fresh_copy(select(ctx, _broad(ctx, value), value.values, _zero(value)), label)
-        return Masked(stored, value.mask, value.key, table_of(ctx, value.mask))
+        return Masked(stored, value.mask, value.key, table_of(ctx, value.mask), value.first)
     if isinstance(value, Lazy):
         return constant_of(value) if constant_of(value) is not None else ctx.builder.materialise(value, label)
     return value

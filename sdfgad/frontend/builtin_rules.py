@@ -43,7 +43,7 @@ from sdfgad.frontend.values import (
     Value,
 )
 from sdfgad.frontend.views import to_int
-from sdfgad.frontend.walks import rows_of
+from sdfgad.frontend.walks import most_rows, rows_of
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 
 Rule = Callable[..., Value]
@@ -93,7 +93,8 @@ def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
             raise ctx.refuse("zip with strict=True of different lengths", code="SG102")
         count = ctx.builder.scope.least(count, other.count)  # type: ignore[union-attr]
     held = tuple(v for r in rows for v in r.held)  # type: ignore[union-attr]
-    return Rows(count, lambda k: tuple(r.item(k) for r in rows), held=held)  # type: ignore[union-attr]
+    most = [n for r in rows if (n := most_rows(r)) is not None]  # type: ignore[arg-type]
+    return Rows(count, lambda k: tuple(r.item(k) for r in rows), None, held, min(most, default=None))  # type: ignore[union-attr]
 
 
 def _beside(ctx: Context, iterables: Sequence[Value]) -> Value:

@@ -21,7 +21,7 @@ from sdfgad.frontend.context import EXITS, CallFrame, Context
 from sdfgad.frontend.elementwise import as_array, constant_array, convert, describe, fold, select
 from sdfgad.frontend.exits import own_result, result_of
 from sdfgad.frontend.generators import Yielding, is_generator, suspended
-from sdfgad.frontend.growing import as_list, check_growing, lengthen
+from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.known import PURE, is_of_constants, is_of_sizes, known_now, plain_list
 from sdfgad.frontend.layout import laid_out
@@ -36,6 +36,7 @@ from sdfgad.frontend.routines import Translated
 from sdfgad.frontend.selected import of_selected
 from sdfgad.frontend.signatures import by_name, call_name
 from sdfgad.frontend.source import SourceText, code_of, method_of, undecorated
+from sdfgad.frontend.stacks import changed
 from sdfgad.frontend.values import (
     Applied,
     ArrayValue,
@@ -144,11 +145,9 @@ def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: 
         return dict_method(ctx, method, [kept(ctx, a) for a in arguments], keywords)
     if is_named(type(method.owner)):
         return replace(ctx, method.owner, **{k: kept(ctx, v) for k, v in keywords.items()})
-    if isinstance(method.owner, Grown) and method.owner.now.begun is not None and method.name in ("append", "extend"):
-        lengthen(ctx, method, [kept(ctx, a) for a in arguments])
-        return None
+    if isinstance(method.owner, Grown) and (found := changed(ctx, method, arguments)):
+        return found[0]
     if isinstance(method.owner, Grown):
-        check_growing(ctx, method)
         method = Method(as_list(ctx, method.owner), method.name)
     if isinstance(method.owner, ListValue):
         return list_method(ctx, method, [kept(ctx, a) for a in arguments], keywords)
@@ -253,8 +252,8 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
                                  "call it before and pass what it gives as an argument"), "SG121")
     if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise ctx.refuse(f"a call of the coroutine {function.__name__!r}", "use an ordinary function", "SG102")
-    return _inline(ctx, _code(function, ctx.text), None, list(arguments), dict(keywords), *_defaults(ctx, function),
-                   False)
+    code, around = ctx.methods_of.get(function) or (_code(function, ctx.text), None)
+    return _inline(ctx, code, around, list(arguments), dict(keywords), *_defaults(ctx, function), False)
 
 
 def _defaults(ctx: Context, function: FunctionType) -> tuple[tuple[Value, ...], dict[str, Value]]:

@@ -73,7 +73,8 @@ def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Va
         items = _written_out(ctx, node.generators, first, lambda: ctx.evaluate(ctx, node.elt))
         return ListValue(items, len(ctx.builder.regions))
     except UnsupportedError as found:
-        counted = isinstance(first, Grown) and first.counter is not None
+        counted = isinstance(first, Grown) and first.counter is not None or \
+            isinstance(first, Rows) and first.count.const is None
         if len(node.generators) > 1 or not (node.generators[0].ifs or counted):
             raise
         refusal = found

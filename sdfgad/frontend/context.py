@@ -5,6 +5,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 from sdfgad.errors import SourceLine, UnsupportedError, unsupported, unsupported_in_calls
@@ -78,6 +79,8 @@ class Context:
     changing: list[Any] = field(default_factory=list)  # the fields of the loops and branches being translated
     ignored: dict[str, None] = field(default_factory=dict)  # calls that have been left out
     raised: Raised | None = None  # the last of its kind
+    frames_of: dict[type, CallFrame] = field(default_factory=dict)  # classes that the program defines
+    methods_of: dict[FunctionType, tuple[SourceText, CallFrame]] = field(default_factory=dict)  # their methods
 
     @property
     def frame(self) -> CallFrame:
@@ -148,6 +151,9 @@ class Context:
             inside: tuple[Value, ...] = ()
             if isinstance(part, Iterated) and part.frame is not None:
                 frames.append(part.frame)
+            elif isinstance(part, (type, Record)) and (
+                    home := self.frames_of.get(part.form if isinstance(part, Record) else part)) is not None:
+                frames.append(home)
             elif isinstance(part, Function):
                 inside = (*part.defaults, *part.keyword_defaults.values())
                 frames.append(part.frame)

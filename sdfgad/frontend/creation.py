@@ -308,7 +308,7 @@ def astype(ctx: Context, a: Value, dtype: Value, order: str = "K", casting: str 
     if value.dtype.kind == "c" and kind.kind not in "cb":
         raise ctx.refuse("complex numbers converted to real ones", "take .real first", "SG104")
     if isinstance(a, Masked):
-        return Masked(convert(ctx, value, kind), a.mask, a.key)
+        return Masked(convert(ctx, value, kind), a.mask, a.key, first=a.first)
     if not copy and value.dtype == kind:
         return value
     return _in_order(convert(ctx, value, kind), order)

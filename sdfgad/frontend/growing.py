@@ -1,7 +1,6 @@
 """Lists that counted loops make longer: every iteration appends equally many items, which are rows of arrays."""
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,13 +11,14 @@ from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, expand, int_value
+from sdfgad.frontend.fullness import check_room, place_of, room_at
 from sdfgad.frontend.grown import FIXED, items
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.liveness import assigned, load_names
 from sdfgad.frontend.merge import Kind, join, kind_of
 from sdfgad.frontend.settled import growing
 from sdfgad.frontend.sharing import IN_LIST, SharedPlaces
 from sdfgad.frontend.values import Grown, LengthNow, ListValue, Method, Record, Rows, Value, ViewValue, contained, like
+from sdfgad.frontend.walks import most_rows
 from sdfgad.ir.index import Ix, ix
 
 _TRIALS = 12
@@ -27,7 +27,8 @@ _TRIALS = 12
 class Refit(Exception):
     """What was assumed of a growing list does not hold."""
 
-    def __init__(self, owner: Grown, kinds: list[Kind] | None = None, form: Value = None, stride: int = 0) -> None:
+    def __init__(self, owner: Grown, kinds: list[Kind] | None = None, form: Value = None,
+                 stride: int | None = None) -> None:
         super().__init__()
         self.owner, self.kinds, self.form, self.stride = owner, kinds, form, stride
 
@@ -39,7 +40,7 @@ class _Lengthened:
     given: ListValue | Grown
     kinds: list[Kind] | None
     form: Value
-    stride: int = 1
+    stride: int | None = 1  # None: nobody knows how many it will be
     counted: bool = False  # data decide how many items an iteration appends: at most `stride`
     made: Grown = Grown((), None, LengthNow(ix(0), 0))
     start: LengthNow = LengthNow(ix(0), 0)
@@ -59,7 +60,8 @@ def run_growing(ctx: Context, lists: Sequence[ListValue | Grown], rows: Rows, le
     Its body is translated once, for all iterations: it has to append the same number of items, of the same kinds, in
     each of them, or they are counted in the run. Tried with what is known, and again with what turns up.
     """
-    lengthened = [_Lengthened(v, *_first_kinds(ctx, v), counted=counted)
+    stride = None if counted and most_rows(rows) is None else 1
+    lengthened = [_Lengthened(v, *_first_kinds(ctx, v), stride, counted)
                   for v in may_grow(ctx, lists, rows, least, counted)]
     if not lengthened:
         return False
@@ -91,69 +93,24 @@ def _refitted(lengthened: Sequence[_Lengthened], found: Refit) -> bool:
     if found.kinds:
         one.kinds, one.form = found.kinds, found.form
     else:
-        one.stride = found.stride
+        one.stride = found.stride  # None: there is a loop of unknown length inside
     return True
 
 
 def may_grow(ctx: Context, lists: Sequence[ListValue | Grown], rows: Rows, least: int,
              counted: bool = False) -> list[ListValue | Grown]:
     """Those of the lists to which a loop of more than `least` iterations may append."""
-    count = rows.most if counted and rows.count.const is None else rows.count.const
-    return [] if count is None or count < 1 else [v for v in lists if _may_grow(ctx, v, count > least)]
+    count = most_rows(rows) if counted else rows.count.const
+    if count is None and not counted or count is not None and count < 1:
+        return []
+    return [v for v in lists if _may_grow(ctx, v, count is None or count > least, counted)]
 
 
-def appended(body: Sequence[ast.stmt]) -> list[ast.expr]:
-    """What the lists are called that a block makes longer, if they are lists: `name.append(item)`, `name += items`.
-
-    A list that gives items away as well may keep its length.
-    """
-    nodes = [n for s in body for n in ast.walk(s)]
-    called = [n.func for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
-    longer: list[ast.expr] = [f.value for f in called if f.attr in ("append", "extend")]
-    longer += [n.target for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add)
-               and isinstance(n.target, ast.Name)]
-    shorter = {ast.unparse(f.value) for f in called if f.attr in ("pop", "popleft")}
-    shorter |= {ast.unparse(t.value) for n in nodes if isinstance(n, ast.Delete) for t in n.targets
-                if isinstance(t, ast.Subscript)}
-    found = {ast.unparse(n): n for n in longer}
-    return [n for text, n in found.items() if text not in shorter]
-
-
-def lists_of(ctx: Context, stmt: ast.For) -> list[ListValue | Grown]:
-    """The lists that the body of a loop makes longer, as far as its text shows."""
-    bound = {*assigned(stmt.body), *assigned([ast.Expr(stmt.target)])}
-    found: list[ListValue | Grown] = []
-    for node in appended(stmt.body):
-        if not isinstance(node, ast.Name) and (not _is_place(node) or not bound.isdisjoint(load_names(node))):
-            continue
-        value = _looked_up(ctx, node)
-        if isinstance(value, (ListValue, Grown)) and all(v is not value for v in found):
-            found.append(value)
-    return found
-
-
-def _is_place(node: ast.expr) -> bool:
-    """Whether an expression is a name, or an attribute or item of one."""
-    if isinstance(node, ast.Subscript):
-        return isinstance(node.slice, (ast.Constant, ast.Name)) and _is_place(node.value)
-    return isinstance(node, ast.Name) or isinstance(node, ast.Attribute) and _is_place(node.value)
-
-
-def _looked_up(ctx: Context, node: ast.expr) -> Value:
-    if isinstance(node, ast.Name):
-        return ctx.frame.names.get(node.id)
-    back = ctx.mark()
-    try:
-        return ctx.evaluate(ctx, node)
-    except UnsupportedError:
-        return None
-    finally:
-        back()
-
-
-def _may_grow(ctx: Context, value: ListValue | Grown, long: bool) -> bool:
-    if isinstance(value, Grown) and (value.now.begun is not None or value.counter is not None):
+def _may_grow(ctx: Context, value: ListValue | Grown, long: bool, counted: bool) -> bool:
+    if isinstance(value, Grown) and value.now.begun is not None:
         return value.now.depth == len(ctx.builder.regions) and value.counter is None
+    if isinstance(value, Grown) and value.counter is not None and not counted:
+        return False
     depth = value.now.depth if isinstance(value, Grown) else value.depth
     if not long or depth != len(ctx.builder.regions) or getattr(value.kind, "most", None) is not None or (
             not _holders(ctx, value)) or any(r is value for fields in ctx.changing for r in fields.records):
@@ -211,13 +168,15 @@ def _begin(ctx: Context, one: _Lengthened, rows: Rows) -> None:
     if isinstance(given, Grown) and given.now.begun is not None:
         one.made, one.start = given, given.now
         return
-    before = given.now.length if isinstance(given, Grown) else ix(len(given.items))
+    before, length = _had(given)
     label = _label(ctx, given)
-    count = rows.count if rows.most is None or not one.counted else ix(rows.most)
-    made = tuple(_room(ctx, kind, before + count * one.stride, label) for kind in one.kinds or ())
-    one.start = LengthNow(before, depth)
-    counter = Record(SimpleNamespace, {"length": int_value(before)}, depth) if one.counted else None
-    one.made = Grown(made, one.form if one.kinds else None, one.start, given.kind, counter)
+    most = rows.count if rows.most is None or not one.counted else ix(rows.most)
+    place = "" if one.stride is not None else place_of(ctx, label)
+    more = room_at(ctx, place, one.kinds or ()) if one.stride is None else most * one.stride
+    made = tuple(_room(ctx, kind, before + more, label) for kind in one.kinds or ())
+    one.start = LengthNow(length, depth)
+    counter = Record(SimpleNamespace, {"length": int_value(length)}, depth) if one.counted else None
+    one.made = Grown(made, one.form if one.kinds else None, one.start, given.kind, counter, place)
     ctx.builder.grown.append(one.made)
     if isinstance(given, Grown):
         for target, old in zip(made, given.rows, strict=True):
@@ -228,12 +187,22 @@ def _begin(ctx: Context, one: _Lengthened, rows: Rows) -> None:
     _rebind(ctx, given, one.made)
 
 
+def _had(given: ListValue | Grown) -> tuple[Ix, Ix]:
+    """The rows that a list has had so far, and how many of them are items."""
+    if isinstance(given, ListValue):
+        return ix(len(given.items)), ix(len(given.items))
+    if given.counter is None:
+        return given.length, given.length
+    return given.rows[0].shape[0] if given.rows else ix(0), given.length
+
+
 def _end(ctx: Context, one: _Lengthened, rows: Rows) -> None:
     """The list behind the loop."""
-    if not one.stride and not one.inner:
+    if one.stride == 0 and not one.inner:
         _rebind(ctx, one.made, one.given)
         return
-    one.made.now = replace(one.start, length=one.start.length + rows.count * one.stride)
+    more = ix(0) if one.counted or one.stride is None else rows.count * one.stride
+    one.made.now = replace(one.start, length=one.start.length + more)
     if isinstance(one.given, ListValue):
         _fix(tuple(one.given.items))
 
@@ -255,7 +224,7 @@ def _watched(ctx: Context, rows: Rows, lengthened: Sequence[_Lengthened]) -> Row
     def item(k: Ix) -> Value:
         _close(ctx, lengthened, loop)
         for one in lengthened:
-            length = one.start.length + k * one.stride
+            length = one.start.length if one.stride is None else one.start.length + k * one.stride
             around = ctx.looping, len(ctx.builder.scope.ranges)
             one.made.now = LengthNow(length, len(ctx.builder.regions), length, loop, 0, around)
         return rows.item(k)
@@ -269,7 +238,7 @@ def _close(ctx: Context, lengthened: Sequence[_Lengthened], loop: object = None)
         now = one.made.now
         if loop is not None and now.loop is not loop:
             continue  # the first iteration begins
-        if one.counted and now.most <= one.stride:
+        if one.stride is None or one.counted and now.most <= one.stride:
             continue
         more = now.most if one.counted else (now.length - now.begun).const if now.begun is not None else None
         if more is None:
@@ -288,23 +257,39 @@ def as_list(ctx: Context, owner: Grown) -> ListValue:
     return made
 
 
-def check_growing(ctx: Context, method: Method) -> None:
-    """A loop that makes a finished list longer still has to know of it."""
-    if method.name in ("append", "extend") and method.owner.now.depth != len(ctx.builder.regions):
-        raise growing(ctx.refuse("a list changed inside a loop or branch", GROWS, "SG102"), method.owner)
+def made_longer(ctx: Context, method: Method, arguments: Sequence[Value]) -> bool:
+    """`append`, `extend`: whether the list stays one of rows. A loop that makes a finished one longer has to know."""
+    owner, given = method.owner, [kept(ctx, a) for a in arguments]
+    if owner.now.begun is not None:
+        lengthen(ctx, owner, method.name, given)
+        return True
+    if owner.now.depth != len(ctx.builder.regions):
+        raise growing(ctx.refuse("a list changed inside a loop or branch", GROWS, "SG102"), owner)
+    return owner.counter is not None and _lengthened_once(ctx, method, given)
 
 
-def lengthen(ctx: Context, method: Method, arguments: Sequence[Value]) -> None:
+def _lengthened_once(ctx: Context, method: Method, arguments: Sequence[Value]) -> bool:
+    """A list whose length data have decided, made longer behind the loop: as in a loop of one iteration."""
+    def once(rows: Rows) -> None:
+        rows.item(ix(0))
+        lengthen(ctx, ctx.builder.grown[-1], method.name, arguments)
+
+    return run_growing(ctx, [method.owner], Rows(ix(1), lambda _: None), 0, once, counted=True)
+
+
+def lengthen(ctx: Context, owner: Grown, how: str, arguments: Sequence[Value]) -> None:
     """`name.append(item)`, `name.extend(items)`."""
     if len(arguments) != 1:
-        raise ctx.refuse(f"{len(arguments)} arguments of the method {method.name!r} of a list", code="SG102")
-    for item in arguments if method.name == "append" else items_of(ctx, arguments[0]):
-        append(ctx, method.owner, kept(ctx, item))
+        raise ctx.refuse(f"{len(arguments)} arguments of the method {how!r} of a list", code="SG102")
+    for item in arguments if how == "append" else items_of(ctx, arguments[0]):
+        append(ctx, owner, kept(ctx, item))
 
 
 def append(ctx: Context, owner: Grown, item: Value) -> None:
     """`name.append(item)`, for a list that a loop is making longer."""
-    more = _most(ctx, owner)
+    more = 0 if owner.place else _most(ctx, owner)
+    if more is None and owner.counter is not None:
+        raise Refit(owner)
     if more is None:
         raise growing(ctx.refuse("a list changed inside a branch or a loop of unknown length", GROWS, "SG102"), owner)
     found, form = _taken_apart(ctx, item)
@@ -318,6 +303,8 @@ def append(ctx: Context, owner: Grown, item: Value) -> None:
     if joined != known:
         raise Refit(owner, joined, form)  # type: ignore[arg-type]
     place = owner.length
+    if owner.place:
+        check_room(ctx, owner)
     _store_item(ctx, owner, place, item)
     _fix(item)
     owner.now = replace(owner.now, length=owner.now.length + 1, most=owner.now.most + more)

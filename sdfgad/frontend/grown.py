@@ -1,12 +1,15 @@
 """Lists that loops have made longer, read: their items are rows of arrays."""
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe, int_value
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.masking import masked
+from sdfgad.frontend.masking import first_rows
+from sdfgad.frontend.parts import part_of
 from sdfgad.frontend.settled import growing
 from sdfgad.frontend.sharing import refuse_stale
 from sdfgad.frontend.values import (
@@ -16,7 +19,9 @@ from sdfgad.frontend.values import (
     LengthNow,
     ListValue,
     Masked,
+    Record,
     Rows,
+    SliceValue,
     Value,
     ViewValue,
     is_int,
@@ -26,6 +31,8 @@ from sdfgad.frontend.views import to_int
 from sdfgad.ir.index import Ix, ix
 
 MOST_ITEMS = 4096
+SHORT = 16
+"""Items at the end of a list that are taken one by one."""
 FIXED = -1  # the depth of a list that nothing may change
 
 
@@ -35,6 +42,8 @@ def item_at(ctx: Context, owner: Grown, place: Value) -> Value:
     if isinstance(place, slice) and owner.length.const is not None:
         rows = tuple(_rows(subscript(ctx, r, place), r) for r in owner.rows)
         return Grown(rows, owner.form, LengthNow(rows[0].shape[0], owner.now.depth))
+    if isinstance(place, (slice, SliceValue)):
+        return _part(ctx, owner, slice(place.start, place.stop, place.step))
     k = to_int(ctx, place) if is_int(place) or isinstance(place, ArrayValue) else None
     if k is None:
         raise ctx.refuse(f"{describe(place)} as a place in a list that a loop has made", "use an array", "SG105")
@@ -43,6 +52,22 @@ def item_at(ctx: Context, owner: Grown, place: Value) -> Value:
     if not owner.rows or not sure and not (scope.nonnegative(at) and scope.nonnegative(owner.length - 1 - at)):
         raise ctx.refuse("an item of a list that may not be there yet", "use an array", "SG105")
     return _item(ctx, owner, at)
+
+
+def _part(ctx: Context, owner: Grown, place: slice) -> Value:
+    """`name[first:last]`, where the length is known to the run alone."""
+    step, first = place.step in (None, 1), place.start
+    if owner.counter is None and step and place.stop is None and isinstance(first, int) and \
+            -SHORT <= first < 0 and ctx.builder.scope.nonnegative(owner.length + first):
+        return ListValue([_item(ctx, owner, owner.length + k) for k in range(first, 0)], len(ctx.builder.regions))
+    if not owner.rows:
+        raise ctx.refuse("a part of a list that has no items yet", "use an array", "SG105")
+    rows, count = part_of(ctx, owner.rows, owner.length, place, owner.now.begun is not None)
+    if not rows[0].shape[0].const:
+        return ListValue([], len(ctx.builder.regions))
+    depth = len(ctx.builder.regions)
+    return Grown(tuple(rows), owner.form, LengthNow(ix(0), depth), list,
+                 Record(SimpleNamespace, {"length": count}, depth))
 
 
 def _rows(view: ViewValue, before: ViewValue) -> ViewValue:
@@ -56,7 +81,10 @@ def _item(ctx: Context, owner: Grown, k: Ix) -> Value:
             return like(form, parts) if isinstance(form, tuple) else ListValue(parts, FIXED)
         rows = owner.rows[form]
         found = subscript(ctx, rows, (int_value(k), Ellipsis))
-        return ViewValue(found.view, scalar=not found.shape, weak=rows.weak)
+        item = ViewValue(found.view, scalar=not found.shape, weak=rows.weak)
+        growing_still = owner.counter is not None and owner.now.begun is not None
+        # `pop` may make room for another number in the same place.
+        return ctx.builder.fresh_copy(item, "item") if item.scalar and growing_still else item
 
     return visit(owner.form)
 
@@ -105,11 +133,10 @@ def as_data(ctx: Context, value: Value) -> Value:
 
 def as_selected(ctx: Context, owner: Grown) -> Masked:
     """A list whose length data have decided as an array: the first of its rows, as a mask selects them."""
-    check_finished(ctx, owner)
     rows = stacked(ctx, owner)
-    there = ctx.invoke(ctx, np.less, [ctx.invoke(ctx, np.arange, [int_value(rows.shape[0])], {}),
-                                      int_value(owner.length)], {})
-    return masked(ctx, rows, there)
+    if owner.now.begun is not None:  # what is appended later is none of it
+        rows = ctx.builder.fresh_copy(rows, "rows")
+    return first_rows(ctx, rows, int_value(owner.length))
 
 
 def check_finished(ctx: Context, owner: Grown) -> None:

@@ -108,7 +108,7 @@ def masked_part(ctx: Context, base: Masked, items: Value) -> Masked:
         raise ctx.refuse("a subscript of data selected by a mask, whose length depends on the data,",
                          "take parts of the other dimensions before the mask", "SG105")
     values = subscript(ctx, base.values, (*(slice(None),) * base.mask.ndim, *rest))
-    return Masked(as_array(ctx, values), base.mask, base.key, base.table if is_stored(base) else None)
+    return replace(base, values=as_array(ctx, values), table=base.table if is_stored(base) else None)
 
 
 def _items(items: Value) -> tuple:

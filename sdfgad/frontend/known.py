@@ -46,7 +46,7 @@ def number_of_bins(ctx: Context, x: Value) -> int:
 
 _OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({
     "collections": frozenset(("namedtuple",)), "_bisect": frozenset(("bisect", "bisect_left", "bisect_right")),
-    "numpy": frozenset((
+    "sdfgad": frozenset(("savgol_weights", "window_of")), "numpy": frozenset((
         "hanning", "hamming", "blackman", "bartlett", "kaiser", "tril_indices", "triu_indices", "diag_indices", "ix_",
         "ravel_multi_index", "union1d", "intersect1d", "setdiff1d", "unique",
         "matrix_rank", "leggauss", "chebgauss", "hermgauss", "laggauss")),

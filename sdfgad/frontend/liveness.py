@@ -10,7 +10,8 @@ import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-_SCOPES = (ast.FunctionDef, ast.Lambda)
+_SCOPES = (ast.FunctionDef, ast.Lambda, ast.ClassDef)
+_NAMED = (ast.FunctionDef, ast.ClassDef, ast.MatchAs, ast.MatchStar)
 
 
 @dataclass(eq=False)
@@ -50,7 +51,7 @@ def assigned(body: Sequence[ast.stmt]) -> list[str]:
         for node in own_walk(stmt):
             if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
                 found[node.id] = None
-            elif isinstance(node, (ast.FunctionDef, ast.MatchAs, ast.MatchStar)) and node.name is not None:
+            elif isinstance(node, _NAMED) and node.name is not None:
                 found[node.name] = None
             elif isinstance(node, ast.MatchMapping) and node.rest is not None:
                 found[node.rest] = None
@@ -173,7 +174,7 @@ def _loop(stmt: ast.For | ast.While, live: frozenset[str], exits: _Exits, result
 
 def _killed(stmt: ast.stmt) -> frozenset[str]:
     """Names a simple statement certainly binds anew."""
-    if isinstance(stmt, ast.FunctionDef):
+    if isinstance(stmt, (ast.FunctionDef, ast.ClassDef)):
         return frozenset({stmt.name})
     targets = stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target] if isinstance(stmt, ast.AnnAssign) else []
     found: set[str] = set()

@@ -19,11 +19,12 @@ from sdfgad.frontend.carried import (
 )
 from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
+from sdfgad.frontend.counted import lists_of, run_counted
 from sdfgad.frontend.elementwise import as_array, describe, int_value
 from sdfgad.frontend.exchanges import PASSED_OVER
 from sdfgad.frontend.exits import guarded, leave_flag, loop_else
 from sdfgad.frontend.generators import Yielding, run_generator
-from sdfgad.frontend.growing import lists_of, may_grow, run_growing
+from sdfgad.frontend.growing import may_grow, run_growing
 from sdfgad.frontend.liveness import assigned, has_exit
 from sdfgad.frontend.loop_forms import (
     UNROLL_TRIPS,
@@ -114,27 +115,7 @@ def _run_lists(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
         done = False
     if not done:
         back()
-        _counted_items(ctx, stmt, rows, bind, refusal)
-
-
-def _counted_items(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, refusal: GrowingRefusal) -> None:
-    """A loop where data decide how many items lists get: these are counted in the run."""
-    lists, back = lists_of(ctx, stmt), ctx.mark()
-    more = None if refusal.changed is None else may_grow(ctx, [refusal.changed], rows, 0, True)
-    while True:
-        lists += [v for v in more or () if all(v is not known for known in lists)]
-        try:
-            if run_growing(ctx, lists, rows, 0, lambda r: _run_rows(ctx, stmt, r, bind), counted=True):
-                return
-            raise refusal
-        except UnsupportedError as found:
-            changed = found.changed if isinstance(found, GrowingRefusal) and found is not refusal else None
-            if changed is None or any(v is changed for v in lists):
-                raise refusal from None
-        back()
-        more = may_grow(ctx, [changed], rows, 0, True)
-        if not more:
-            raise refusal
+        run_counted(ctx, stmt, rows, refusal, lambda r: _run_rows(ctx, stmt, r, bind))
 
 
 def _in_rhythm(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, rhythm: Rhythm | None) -> bool:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from sdfgad.frontend.elementwise import (
     as_array,
     convert,
     expand,
+    int_value,
     same_size,
     select,
     shape_text,
@@ -49,7 +51,8 @@ def beside_columns(ctx: Context, value: Value) -> Value:
     if isinstance(value, SelectedColumns):
         return value.rows
     if isinstance(value, Masked) and value.mask.ndim == value.values.ndim == 1:
-        return Masked(as_array(ctx, ctx.invoke(ctx, np.expand_dims, [value.values, 1], {})), value.mask, value.key)
+        return Masked(as_array(ctx, ctx.invoke(ctx, np.expand_dims, [value.values, 1], {})), value.mask, value.key,
+                      first=value.first)
     if isinstance(value, Masked) or isinstance(value, ArrayValue) and value.ndim not in (0, 2):
         raise ctx.refuse("columns selected by a mask combined with rows, or with an array that is not",
                          "select both with the same mask, or use np.where", "SG105")
@@ -92,6 +95,30 @@ def masked(ctx: Context, base: ArrayValue, mask: ArrayValue) -> Masked:
                              code="SG105")
     key = mask_key(ctx, mask)
     return Masked(base, _lasting(ctx, mask), key)
+
+
+def first_rows(ctx: Context, rows: ArrayValue, count: Value) -> Masked:
+    """The first `count` rows."""
+    number = named_int(ctx, ctx.builder.fresh_copy(as_array(ctx, count), "count"), "count")
+    there = ctx.invoke(ctx, np.less, [ctx.invoke(ctx, np.arange, [int_value(rows.shape[0])], {}), number], {})
+    return replace(masked(ctx, rows, there), first=number)
+
+
+def of_one_length(ctx: Context, values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Operands, where those that have the first rows of something all have equally many: the run looks at that."""
+    chosen = [v for v in values if isinstance(v, Masked)]
+    if any(v.first is None for v in chosen) or all(same_mask(chosen[0], v) for v in chosen[1:]):
+        return values
+    least = min(chosen, key=lambda v: v.mask.shape[0].const or 0)
+    for other in chosen:
+        if other is not least and not same_mask(least, other):
+            ctx.invoke(ctx, choosing.check_equal, [least.first, other.first], {})
+    return tuple(_cut_like(ctx, v, least) if isinstance(v, Masked) else v for v in values)
+
+
+def _cut_like(ctx: Context, value: Masked, least: Masked) -> Masked:
+    rows = ctx.invoke(ctx, choosing.first_of, [value.values, least.mask.shape[0].const], {})
+    return replace(least, values=as_array(ctx, rows), table=None)
 
 
 def _lasting(ctx: Context, mask: ArrayValue) -> ViewValue:

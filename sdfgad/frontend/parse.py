@@ -375,7 +375,7 @@ def _returned(ctx: Context, value: Value) -> Any:
     if isinstance(value, (tuple, list)):
         return assembled(type(value), {k: _returned(ctx, v) for k, v in enumerate(value)})
     if isinstance(value, Record):
-        if not _is_container(value.form):
+        if not _is_container(value.form) or value.form in ctx.frames_of:
             raise ctx.refuse(f"an object of class {value.form.__name__} as a return value",
                              "return its arrays, or make it a dataclass", "SG109")
         return assembled(value.form, {k: _returned(ctx, v) for k, v in value.items.items()})

@@ -6,6 +6,7 @@ one or walked over they are listed in a table.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,8 +16,19 @@ from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, as_array, describe, int_ix, int_value, select
 from sdfgad.frontend.indexing import masked_part, subscript
-from sdfgad.frontend.masking import as_masked, masked, over_mask, same_mask, table_of
-from sdfgad.frontend.values import ArrayValue, Masked, MaskPlaces, PlaceTable, Rows, SelectedColumns, Value, is_int
+from sdfgad.frontend.masking import as_masked, first_rows, masked, over_mask, same_mask, table_of
+from sdfgad.frontend.parts import part_of
+from sdfgad.frontend.values import (
+    ArrayValue,
+    Masked,
+    MaskPlaces,
+    PlaceTable,
+    Rows,
+    SelectedColumns,
+    SliceValue,
+    Value,
+    is_int,
+)
 from sdfgad.frontend.views import to_int
 from sdfgad.ir.index import Ix
 
@@ -62,6 +74,9 @@ def item_at(ctx: Context, value: Value, items: Value) -> Value:
         return subscript(ctx, item, tuple(rest)) if rest else item
     if isinstance(value, Masked) and isinstance(first, Masked) and first.values.dtype == BOOL and not rest:
         return _selected_again(ctx, value, first)
+    if isinstance(value, Masked) and value.first is not None and isinstance(first, (slice, SliceValue)):
+        value = _part(ctx, value, slice(first.start, first.stop, first.step))
+        return masked_part(ctx, value, (slice(None), *rest)) if rest else value
     if isinstance(value, Masked):
         return masked_part(ctx, value, items)
     if isinstance(value, MaskPlaces) and value.part == 0 and value.mask.ndim == 1 and not rest and isinstance(
@@ -73,6 +88,16 @@ def item_at(ctx: Context, value: Value, items: Value) -> Value:
     if isinstance(column, int):
         return subscript(ctx, value.rows, (slice(None), column))
     raise ctx.refuse(f"a subscript of {describe(value)}", "take one place, or loop over them", "SG105")
+
+
+def _part(ctx: Context, value: Masked, place: slice) -> Masked:
+    """`a[first:last]`, where data decide how many rows `a` has."""
+    assert value.first is not None
+    if place == slice(None):
+        return value
+    rows = ctx.builder.materialise(value.values, "rows")
+    (part,), count = part_of(ctx, [rows], value.first.ix, place, False)
+    return first_rows(ctx, part, count)
 
 
 def _selected_again(ctx: Context, value: Masked, condition: Masked) -> Masked:
@@ -127,7 +152,7 @@ def rows_times(ctx: Context, a: Value, b: Value) -> Value:
     if a.values.ndim == a.mask.ndim or right.ndim > 2:
         raise ctx.refuse("a product over data selected by a mask", "select both with the same mask", "SG105")
     product = ctx.invoke(ctx, np.matmul, [over_mask(ctx, a, 0), right], {})
-    return Masked(as_array(ctx, product), a.mask, a.key, a.table)
+    return replace(a, values=as_array(ctx, product))
 
 
 def _columns_times(ctx: Context, rows: Masked, b: Value) -> Value:

@@ -10,12 +10,21 @@ from sdfgad.frontend.liveness import has_exit
 def plain_statements(stmt: ast.stmt) -> list[ast.stmt]:
     """while (x := e) > 0: s   ->   while True: if not (x := e) > 0: break ; s
 
+    (a if e else b).m(x)   ->   if e: a.m(x) else: b.m(x)
+
     try: s finally: t   ->   s ; t where `s` is not left early: an error that is not caught ends the call.
     """
-    if not any(isinstance(n, ast.Try) or isinstance(n, ast.While) and _binds(n.test) for n in ast.walk(stmt)):
+    if not any(isinstance(n, ast.Try) or isinstance(n, ast.While) and _binds(n.test) or _picks(n)
+               for n in ast.walk(stmt)):
         return [stmt]
     found = _Plainer().visit(copy.deepcopy(stmt))  # the tree is that of the text, which others look at
     return found if isinstance(found, list) else [found]
+
+
+def _picks(node: ast.AST) -> bool:
+    """Whether a statement calls a method of one of two things: `(a if e else b).append(x)`."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(
+        node.value.func, ast.Attribute) and isinstance(node.value.func.value, ast.IfExp)
 
 
 def _binds(test: ast.expr) -> bool:
@@ -23,6 +32,18 @@ def _binds(test: ast.expr) -> bool:
 
 
 class _Plainer(ast.NodeTransformer):
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        if not _picks(node):
+            return node
+        picked = node.value.func.value  # type: ignore[attr-defined]
+
+        def on(owner: ast.expr) -> list[ast.stmt]:
+            call = copy.deepcopy(node)
+            call.value.func.value = owner  # type: ignore[attr-defined]
+            return [call]
+
+        return ast.copy_location(ast.If(picked.test, on(picked.body), on(picked.orelse)), node)
 
     def visit_Try(self, node: ast.Try) -> ast.stmt | list[ast.stmt]:
         self.generic_visit(node)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend.bodies import (
-    bands,
     borders,
     choosing,
     distances,
     families,
+    floats,
     images,
     implicit,
     interpolation,
@@ -77,6 +77,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.vander: joining.vander, np.block: joining.block, np.delete: joining.delete, np.insert: joining.insert,
     np.diagflat: joining.diagflat, np.piecewise: joining.piecewise, np.linalg.matrix_power: joining.matrix_power,
     np.logaddexp2: numeric.logaddexp2, np.logical_xor: numeric.logical_xor, np.fmod: numeric.fmod,
+    np.frexp: floats.frexp, np.spacing: floats.spacing, np.nextafter: floats.nextafter,
     np.modf: numeric.modf, np.divmod: numeric.divmod_of, np.unwrap: numeric.unwrap,
     np.fft.rfft2: signals.rfft2, np.fft.irfft2: signals.irfft2, np.fft.rfftn: signals.rfftn,
     np.fft.irfftn: signals.irfftn, signals.scaled_fft: signals.scaled_fft, signals.scaled_ifft: signals.scaled_ifft,
@@ -159,9 +160,9 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         "expm", "toeplitz", "circulant", "block_diag", "pinv", "lstsq", "polar", "eigh_tridiagonal", "solve_toeplitz",
         "solve_circulant", "khatri_rao", "hankel", "solve_sylvester", "solve_continuous_lyapunov",
         "solve_discrete_lyapunov", "eig", "eigvals", "cosm", "sinm", "expm_frechet")} | {
-    ("scipy.linalg", n): getattr(bands, n) for n in ("solve_banded", "solveh_banded")} | {
+    ("scipy.linalg", n): getattr(matrices, n) for n in ("solve_banded", "solveh_banded")} | {
     ("scipy.integrate", n): getattr(matrices_of_scipy, n) for n in (
-        "trapezoid", "cumulative_trapezoid", "simpson", "romb")} | {
+        "trapezoid", "cumulative_trapezoid", "simpson", "romb", "cumulative_simpson", "fixed_quad")} | {
     ("scipy.fft", n): getattr(transforms, n) for n in (
         "fft", "ifft", "rfft", "irfft", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn", "hfft",
         "ihfft", "fftshift", "ifftshift", "dct", "idct", "dst", "idst", "dctn", "idctn", "dstn", "idstn")} | {
@@ -169,6 +170,7 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
     ("scipy.signal", n): getattr(filters, n) for n in (
         "fftconvolve", "oaconvolve", "convolve2d", "correlate2d", "lfilter", "lfilter_zi", "filtfilt", "sosfilt",
         "hilbert", "detrend")} | {
+    ("scipy.signal", n): getattr(filters, n) for n in ("savgol_filter", "welch", "periodogram")} | {
     ("scipy.ndimage", n): getattr(images, n) for n in (
         "correlate1d", "convolve1d", "correlate", "convolve", "laplace", "uniform_filter1d", "uniform_filter",
         "gaussian_filter1d", "gaussian_filter", "gaussian_laplace", "gaussian_gradient_magnitude", "sobel", "prewitt",

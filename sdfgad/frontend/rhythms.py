@@ -11,7 +11,7 @@ import numpy as np
 
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.growing import appended
+from sdfgad.frontend.counted import appended
 from sdfgad.frontend.values import Rows
 from sdfgad.ir.index import Ix, ix
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -33,16 +34,24 @@ _RANKED: Mapping[Callable[..., Any], Callable[..., Any]] = MappingProxyType({
     np.median: np.nanmedian, np.quantile: np.nanquantile, np.percentile: np.nanpercentile})
 """What depends on the order of numbers, and the same without those that are none."""
 
-
 _JOINED: Mapping[Callable[..., Any], int] = MappingProxyType({
     np.column_stack: 1, np.vstack: 0, np.array: 0, np.asarray: 0, np.stack: 0})
 """What makes a matrix of vectors: along which axis they stand side by side."""
 
+_ALONG_ROWS: Mapping[Callable[..., Any], Callable[..., Any]] = MappingProxyType({
+    np.diff: choosing.diff_of_selected, np.trapezoid: choosing.trapezoid_of_selected})
+"""What looks at neighbours, of numbers that come first: as written with parts."""
+
+_RUNNING: Mapping[Callable[..., Any], int] = MappingProxyType({np.cumsum: 0, np.cumprod: 1})
+"""What goes on from one number to the next, and what changes nothing of it."""
+
+_STACKED = frozenset((np.stack, np.vstack))
+
 
 def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """What a function gives for data selected by a mask; None where nothing special is known of it."""
-    if callee in _JOINED:
-        return _joined(ctx, callee, arguments, keywords)
+    if callee in _JOINED and (found := _joined(ctx, callee, arguments, keywords)) is not None:
+        return found
     if not any(isinstance(a, CHOSEN) for a in (*arguments, *keywords.values())) or not callable(callee):
         return None
     if callee is np.polyfit or callee is np.linalg.lstsq:
@@ -54,10 +63,17 @@ def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
     if callee in _ALONG:
         return _along(ctx, callee, {**dict(zip(_ALONG[callee], arguments, strict=False)), **keywords})
     first = arguments[0] if arguments else None
+    if callee in _STACKED and isinstance(first, Masked) and len(arguments) == 1 and keywords.get("axis", 0) == 0:
+        return _stacked(ctx, callee, first)
     if not isinstance(first, Masked) or first.values.ndim != first.mask.ndim or "axis" in keywords:
         return None
     if callee is np.average and isinstance(keywords.get("weights"), Masked) and len(keywords) == len(arguments) == 1:
         return ctx.invoke(ctx, choosing.average_of_selected, [first, keywords["weights"]], {})
+    if first.first is not None and callee in _RUNNING and len(arguments) == 1 and not keywords:
+        found = ctx.invoke(ctx, callee, [over_mask(ctx, first, _RUNNING[callee])], {})
+        return replace(first, values=as_array(ctx, found))
+    if first.first is not None and callee in _ALONG_ROWS:
+        return ctx.invoke(ctx, _ALONG_ROWS[callee], arguments, keywords)
     if callee in _UNCHANGED and len(arguments) == 1 and not keywords:
         return first
     if callee is np.copy:
@@ -102,6 +118,11 @@ def _fitted(ctx: Context, callee: Callable[..., Any], arguments: Sequence[Value]
         return ctx.invoke(ctx, choosing.polyfit_of_selected, [at.values, values.values, at.mask, given["option"]], {})
     found = ctx.invoke(ctx, choosing.lstsq_of_selected, [at.values, values.values, at.mask, given.get("option")], {})
     return found, Opaque(), Opaque(), Opaque()  # how many residuals there are depends on the data
+def _stacked(ctx: Context, callee: Callable[..., Any], items: Masked) -> Masked:
+    """Items of which data decide how many there are as rows of one array."""
+    if callee is np.vstack and items.values.ndim == items.mask.ndim:
+        return replace(items, values=as_array(ctx, ctx.invoke(ctx, np.expand_dims, [items.values, -1], {})))
+    return items
 
 
 def _along(ctx: Context, callee: Callable[..., Any], given: Mapping[str, Value]) -> Value:

@@ -29,6 +29,7 @@ from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.handlers import run_try
 from sdfgad.frontend.in_place import check_update
 from sdfgad.frontend.liveness import always_exits, has_exit
+from sdfgad.frontend.local_classes import define_class
 from sdfgad.frontend.loops import run_for
 from sdfgad.frontend.managers import run_with
 from sdfgad.frontend.none_or import tell
@@ -385,9 +386,9 @@ _RULES: Mapping[type, Callable[[Context, Any], None]] = MappingProxyType({
     ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Expr: _expression,
     ast.Return: _return, ast.Break: _break, ast.Continue: _continue, ast.For: _for, ast.While: run_while,
     ast.Pass: lambda ctx, stmt: None, ast.Assert: run_assert, ast.Delete: _delete, ast.With: _with,
-    ast.FunctionDef: _function, ast.Import: _import, ast.ImportFrom: _import, ast.Raise: run_raise,
-    ast.Try: run_try})
+    ast.FunctionDef: _function, ast.ClassDef: define_class, ast.Import: _import, ast.ImportFrom: _import,
+    ast.Raise: run_raise, ast.Try: run_try})
 _HELP: Mapping[type, str] = MappingProxyType({
     ast.Global: "pass the value as an argument and return it",
-    ast.Nonlocal: "return the value instead", ast.ClassDef: "define it outside the function",
+    ast.Nonlocal: "return the value instead",
     ast.AsyncFunctionDef: "use an ordinary function"})

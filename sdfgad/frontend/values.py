@@ -132,6 +132,7 @@ class Masked:
     mask: ViewValue
     key: int  # the number of the formula of the mask
     table: PlaceTable | None = None  # the places of the mask, where somebody may ask for single ones
+    first: IntValue | None = None  # how many, where they come first
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +167,7 @@ class Function:
 
 @dataclass(eq=False)
 class ListValue:
-    """A list made by the program, known in length while translating; `depth` is the region it was made in, `kind` its
-    class: `list`, or that of a deque (`deque_of`)."""
+    """A list of known length; `depth` is the region it was made in, `kind` its class: `list` or that of a deque."""
 
     items: list[Value]
     depth: int
@@ -193,7 +193,7 @@ class Grown:
     """A list that a loop of the program makes longer: item k is `form` with row k of `rows` in place of their numbers.
 
     All names and containers that hold it hold the same one; only `now` changes. counter: holds the length where data
-    decide it.
+    decide it; place: what its room goes by where that may be too small.
     """
 
     rows: tuple[ViewValue, ...]
@@ -201,6 +201,7 @@ class Grown:
     now: LengthNow
     kind: type = list
     counter: Record | None = None
+    place: str = ""
 
     @property
     def length(self) -> Ix:
@@ -277,8 +278,7 @@ class Picked(tuple):
 
 @dataclass(eq=False)
 class Iterated:
-    """An iterator under a name, which gives its items once: what makes them, none when it has. depth: of the region it
-    was made in; held: what it looks at; frame: whose names it sees."""
+    """An iterator under a name: what makes its items, once; its region, what it looks at, and whose names it sees."""
     items: list[Callable[[], Value]]
     depth: int
     held: tuple[Value, ...] = ()

@@ -49,3 +49,8 @@ def _counted(iterable: Value) -> Rows | None:
         return int_value(element.ix, iterable.dtype)
 
     return Rows(iterable.shape[0], item)
+
+
+def most_rows(rows: Rows) -> int | None:
+    """The most items that there may be, where that is known."""
+    return rows.most if rows.count.const is None else rows.count.const

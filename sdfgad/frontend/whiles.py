@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import ast
 
-from sdfgad.frontend.advice import GROWS, GROWS_WHILE
 from sdfgad.frontend.arithmetic import known_truth, truth_value
 from sdfgad.frontend.carried import Carry, Trial, after_loop, close_carry, fixpoint, kept_count, open_carry, restore
 from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
+from sdfgad.frontend.counted import run_counted
 from sdfgad.frontend.elementwise import BOOL, as_array
 from sdfgad.frontend.exchanges import PASSED_OVER
 from sdfgad.frontend.exits import guarded, leave_flag, loop_else
@@ -20,8 +20,9 @@ from sdfgad.frontend.loop_forms import (
     first_that_works,
 )
 from sdfgad.frontend.settled import GrowingRefusal
-from sdfgad.frontend.values import Value
+from sdfgad.frontend.values import Rows, Value
 from sdfgad.ir.expr import Load, call, const
+from sdfgad.ir.index import ix
 from sdfgad.ir.program import While
 
 
@@ -42,10 +43,17 @@ def run_while(ctx: Context, stmt: ast.While) -> None:
     forms.append(changing_form(ctx, lambda: _conditional(ctx, stmt, blanks=True)))
     try:
         first_that_works(ctx, stmt, [*forms, unrolled])
+        return
     except GrowingRefusal as found:
-        if found.changed is not None and found.help == GROWS:
-            found.help = GROWS_WHILE
-        raise
+        refusal = found
+    back()
+    run_counted(ctx, stmt, Rows(ix("trips"), lambda _: None), refusal, lambda rows: _filling(ctx, stmt, rows))
+
+
+def _filling(ctx: Context, stmt: ast.While, rows: Rows) -> None:
+    """A loop that makes lists longer."""
+    first_that_works(ctx, stmt, [LoopForm(lambda: _conditional(ctx, stmt, rows=rows)), exchanging_form(
+        ctx, stmt, lambda: _conditional(ctx, stmt, rows=rows))])
 
 
 def _peeled_while(ctx: Context, stmt: ast.While) -> None:
@@ -74,7 +82,7 @@ def _unrolled_while(ctx: Context, stmt: ast.While) -> None:
     ctx.frame.names[BREAK] = False
 
 
-def _conditional(ctx: Context, stmt: ast.While, blanks: bool = False) -> None:
+def _conditional(ctx: Context, stmt: ast.While, blanks: bool = False, rows: Rows | None = None) -> None:
     source = ctx.builder.source
 
     def once(carry: Carry) -> None:
@@ -83,6 +91,8 @@ def _conditional(ctx: Context, stmt: ast.While, blanks: bool = False) -> None:
         flag = builder.declare((), BOOL, "running")
         _set(ctx, flag.name, _test(ctx, stmt))
         with builder.region() as block:
+            if rows is not None:
+                rows.item(ix(0))
             ctx.execute(ctx, stmt.body)
             until = leave_flag(ctx)
             after = close_carry(ctx, stmt, carry)

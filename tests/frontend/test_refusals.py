@@ -47,12 +47,12 @@ def nonlocal_statement(x):
     return x
 
 
-@refused(1, "ClassDef", X)
+@refused(2, "in the body of a class", X)
 def local_class(x):
     class Thing:
-        pass
+        first = x[0]
 
-    return x
+    return Thing.first
 
 
 @refused(1, "a set of values only known at run time", X)

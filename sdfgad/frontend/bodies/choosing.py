@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sdfgad.errors import LengthsDiffer
+
 
 def ranked(a, axis):
     """The values in order along the first axis, what is not a number last, and how many are numbers."""
@@ -223,3 +225,38 @@ def item_of_list(items, k):
 def put_into_list(items, k, value):
     place = place_in_list(items, k)
     items[:] = [value if place == j else before for j, before in enumerate(items)]
+
+
+def bounds_of_part(count, start, stop, step):
+    """Where `items[start:stop:step]` begins among so many, and how many items it has."""
+    low, high = (0, count) if step > 0 else (-1, count - 1)
+    first = (low if step > 0 else high) if start is None else bound_of_part(count, start, low, high)
+    last = (high if step > 0 else low) if stop is None else bound_of_part(count, stop, low, high)
+    far = last - first if step > 0 else first - last
+    return first, np.maximum((far + (abs(step) - 1)) // abs(step), 0)
+
+
+def bound_of_part(count, k, low, high):
+    return np.maximum(np.minimum(np.where(k >= 0, k, count + k), high), low)
+
+
+def rows_from(rows, first, step, room):
+    return np.take(rows, np.clip(first + step * np.arange(room), 0, rows.shape[0] - 1), axis=0)
+
+
+def diff_of_selected(a):
+    return a[1:] - a[:-1]
+
+
+def trapezoid_of_selected(y, x=None, dx=1.0):
+    width = dx if x is None else x[1:] - x[:-1]
+    return np.sum(width * (y[1:] + y[:-1]) / 2.0)
+
+
+def first_of(rows, count):
+    return rows[:count]
+
+
+def check_equal(a, b):
+    if a != b:
+        raise LengthsDiffer("arrays whose lengths data have decided are of different lengths")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdfgad.frontend.bodies.bands import solve_banded
+from sdfgad.frontend.bodies.matrix import solve_banded
 
 _OUT_OF_RANGE = ValueError
 """Raised by the program: the name ValueError alone would say that the call cannot be translated."""

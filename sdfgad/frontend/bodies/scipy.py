@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdfgad.frontend.bodies.bands import solve_banded
+from sdfgad.frontend.bodies.matrix import solve_banded
 
 
 def solve_triangular(factor, b, trans=0, lower=False):
@@ -333,3 +333,41 @@ def romb(y, dx=1.0, axis=-1, show=False):
             row.append(row[j - 1] + (row[j - 1] - table[j - 1]) / (4.0 ** j - 1.0))
         table = row
     return table[halvings]
+
+
+def cumulative_simpson(y, *, x=None, dx=1.0, axis=-1, initial=None):
+    """Cartwright, as above: each interval by the parabola through its ends and the sample behind, or before."""
+    rows = np.moveaxis(np.asarray(y) * 1.0, axis, 0)
+    n = rows.shape[0]
+    if x is not None and np.asarray(x).ndim != 1 or np.asarray(dx).ndim:
+        raise ValueError("places of more than one dimension")
+    widths = np.full(n - 1, dx) if x is None else np.diff(np.asarray(x))
+    widths = np.reshape(widths, (-1,) + (1,) * (rows.ndim - 1))
+    if n < 3:
+        parts = widths * (rows[1:] + rows[:-1]) / 2.0
+    else:
+        parts = np.zeros((n - 1,) + rows.shape[1:])
+        forward = _of_first_interval(rows, widths)
+        backward = _of_first_interval(rows[::-1], widths[::-1])[::-1]
+        parts[0:n - 2:2] = forward[::2]
+        parts[1::2] = backward[::2]
+        parts[-1] = backward[-1]
+    found = np.cumsum(parts, axis=0)
+    if initial is not None:
+        first = np.zeros((1,) + rows.shape[1:]) + initial
+        found = np.concatenate((first, found + initial), axis=0)
+    return np.moveaxis(found, 0, axis)
+
+
+def _of_first_interval(rows, widths):
+    """The integrals over the first of each two intervals."""
+    h, k = widths[:-1], widths[1:]
+    both = h + k
+    behind = h * h / (both * k)
+    return h / 6.0 * ((3.0 - h / both) * rows[:-2] + (3.0 + behind + h / both) * rows[1:-1] - behind * rows[2:])
+
+
+def fixed_quad(func, a, b, args=(), n=5):
+    places, weights = np.polynomial.legendre.leggauss(n)
+    values = func((b - a) * (places + 1.0) / 2.0 + a, *args)
+    return (b - a) / 2.0 * np.sum(weights * values, axis=-1), None

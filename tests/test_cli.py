@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -82,11 +82,11 @@ def test_help_is_fast_and_does_not_import_dace() -> None:
         "assert 'dace' not in sys.modules and 'numpy' not in sys.modules"
     times = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = os.times()
         done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-        times.append(time.perf_counter() - start)
+        times.append(sum(os.times()[2:4]) - sum(start[2:4]))  # of the child, whatever else the machine does
     assert "Commands:" in done.stdout
-    # 0.3 s is the goal on an idle machine; the bound leaves room for the tests that run beside this one.
+    # 0.3 s is the goal.
     assert min(times) < 0.6
 
 

@@ -25,6 +25,8 @@ HEADERS = Path(__file__).parent / "cuda"
 INCLUDES = (f"-I{HEADERS}", f"-I{RUNTIME}")
 FLAGS = ("-std=c++20", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE",
          "-D_GLIBCXX_BITS_SPECFUN_H")  # see `build.FLAGS`
+OF_PROGRAMS: tuple[str, ...] = ()
+"""More flags of programs, which neither the runtime nor the libraries have."""
 DIGEST = hashlib.sha256(b"".join(f.read_bytes() for f in sorted(HEADERS.iterdir()))).hexdigest()[:12]
 LIBRARIES = ("libcublas.so.13", "libcusolver.so.12", "libcufft.so.12")
 SEED = "CUDA_ON_CPU_SEED"
@@ -70,8 +72,9 @@ def compile_here(folder: Path, code: Code) -> None:
     source = folder / "program_on_cpu.cpp"
     source.write_text(announced(watched(code.text)))
     write_meta(folder, code.meta)
-    header = precompiled_header(FLAGS, INCLUDES, (f"// {DIGEST}\n", '#include "sdfgad_gpu.h"\n'))
-    run((find_compiler().path, *FLAGS, "-shared", *INCLUDES, "-include", str(header), str(source), str(runtime()),
+    flags = (*FLAGS, *OF_PROGRAMS)
+    header = precompiled_header(flags, INCLUDES, (f"// {DIGEST}\n", '#include "sdfgad_gpu.h"\n'))
+    run((find_compiler().path, *flags, "-shared", *INCLUDES, "-include", str(header), str(source), str(runtime()),
          *FASTER_LINKER, "-o", str(folder / LIBRARY)), code="SG505")
 
 
@@ -89,7 +92,8 @@ def on_cpu(change: Callable[[str], str] | None = None, ordered: bool = False) ->
             last[key] = program, made if change is None else replace(made, text=change(made.text))
         return last[key][1]
 
-    return replace(cuda, name=f"{cuda.name} on cpu {DIGEST}", generate=changed, compile=compile_here, tools=tuple)
+    return replace(cuda, name=f"{cuda.name} on cpu {DIGEST}", generate=changed, compile=compile_here,
+                   tools=lambda: (*FLAGS, *OF_PROGRAMS))
 
 
 ON_CPU, ON_CPU_ORDERED = on_cpu(), on_cpu(ordered=True)

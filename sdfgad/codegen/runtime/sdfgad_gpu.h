@@ -97,7 +97,8 @@ template <template <class> class How, class T> __device__ void join_atomically(T
         else atomicAdd(reinterpret_cast<Bits *>(place), Bits(value));
     } else {
         static_assert(sizeof(T) == sizeof(Bits));
-        Bits *bits = reinterpret_cast<Bits *>(place), seen = *bits, expected;
+        // A plain load of what others change might be done twice, with two numbers: the first one is guessed.
+        Bits *bits = reinterpret_cast<Bits *>(place), seen = std::bit_cast<Bits>(How<T>::none()), expected;
         do {
             expected = seen;
             seen = atomicCAS(bits, expected, std::bit_cast<Bits>(How<T>::joined(std::bit_cast<T>(expected), value)));

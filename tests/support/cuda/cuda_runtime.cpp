@@ -1,5 +1,6 @@
 // What cuda_runtime.h declares, for tests; see there. It is compiled once and shared by all programs.
 #include "cuda_runtime.h"
+#include "strands.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -63,7 +64,10 @@ dim3 grid_size;
 sigjmp_buf out_of_kernel;
 volatile bool in_kernel = false;
 
-void announce(const void *kernel, const Start &start, bool barriers) { device().kernels[kernel] = {start, barriers}; }
+void announce(const void *kernel, const Start &start, bool barriers) {
+    device().kernels[kernel] = {start, barriers};
+    strands().shares(kernel);
+}
 
 // A kernel with the arguments that it is started with.
 Task bound(const void *kernel, const Start &start, void **args) {
@@ -110,6 +114,7 @@ Touches by_blocks;   // since the last barrier of all of them
 void note(const void *place, size_t bytes) {
     const char *at = static_cast<const char *>(place);
     if (!block_of(at, bytes)) report("access outside of the device's memory");
+    if (strands().watched) return;
     auto [found, first] = by_threads.try_emplace(at, Touched{thread_index.x, false, false, bytes, {}});
     if (first) std::memcpy(found->second.before, at, bytes);
     else found->second.several |= found->second.who != thread_index.x;
@@ -139,6 +144,8 @@ struct Fiber {
     ucontext_t context;
     std::unique_ptr<char[]> stack;
     bool done, away;
+    size_t block;
+    void *strand;
 };
 struct Team {
     std::vector<Fiber> fibers;
@@ -153,14 +160,19 @@ Team &team() {
     return one;
 }
 void run_fiber() {
+    strands().begin();
     (*team().body)();
+    strands().end();
     team().now->done = true;
 }
 void barrier() {
     Team &all = team();
     if (!all.now) report("a barrier in a kernel that was said to have none");
     Fiber *mine = all.now;
+    void *meeting = strands().meeting(mine->away ? 0 : 1 + mine->block);
+    strands().leave(meeting);
     swapcontext(&mine->context, &all.scheduler);
+    strands().come(meeting);
 }
 void wait_for_grid() {
     if (!team().at_once || !team().now) report("a barrier of all blocks, which were not started at once");
@@ -168,7 +180,8 @@ void wait_for_grid() {
     barrier();
 }
 constexpr size_t STACK = 1 << 16;
-void prepare(const Task &body, size_t count) {
+// block: the first one; threads: of each.
+void prepare(const Task &body, size_t count, size_t block, size_t threads) {
     Team &all = team();
     all.body = &body;
     while (all.fibers.size() < count) {
@@ -182,6 +195,8 @@ void prepare(const Task &body, size_t count) {
         fiber.context.uc_stack.ss_size = STACK;
         fiber.context.uc_link = &all.scheduler;
         fiber.done = fiber.away = false;
+        fiber.block = block + k / threads;
+        fiber.strand = strands().made(fiber.stack.get() + STACK);
         makecontext(&fiber.context, run_fiber, 0);
     }
 }
@@ -189,6 +204,7 @@ void prepare(const Task &body, size_t count) {
 void run_together(Fiber *fibers, std::vector<unsigned> turns) {
     Team &all = team();
     all.seen = 0;
+    strands().enter_block();
     for (bool waiting = true; waiting;) {
         size_t left = 0, some = 0;
         all.agreed = all.seen, all.seen = 0;
@@ -196,10 +212,13 @@ void run_together(Fiber *fibers, std::vector<unsigned> turns) {
             if (fibers[k].done) continue;
             all.now = &fibers[k];
             thread_index = {k, 0, 0};
+            strands().go_on(all.now->strand);
             swapcontext(&all.scheduler, &all.now->context);
+            strands().stop();
             left += !all.now->done, some += !all.now->done && !all.now->away;
         }
         all.now = nullptr;
+        strands().passed(1 + fibers->block);
         pass_barrier();
         if (left && (left != turns.size() || (some && some != left)))
             report("a thread has left its block before a barrier");
@@ -211,7 +230,7 @@ std::vector<unsigned> drawn(size_t count);
 // All blocks of a launch, one after the other between two of their common barriers.
 void run_at_once(const Task &body, size_t blocks, size_t threads) {
     Team &all = team();
-    prepare(body, blocks * threads);
+    prepare(body, blocks * threads, 0, threads);
     for (size_t left = blocks; left;) {
         size_t behind = 0;
         for (unsigned k : drawn(blocks)) {
@@ -221,6 +240,7 @@ void run_at_once(const Task &body, size_t blocks, size_t threads) {
             behind += first->away;
         }
         for (size_t k = 0; k < blocks * threads; ++k) all.fibers[k].away = false;
+        strands().passed(0);
         pass_barrier_of_all();
         if (behind && behind != blocks) report("a block has left before a barrier of all blocks");
         left = behind;
@@ -233,6 +253,14 @@ std::vector<unsigned> drawn(size_t count) {
     std::shuffle(order.begin(), order.end(), device().random);
     return order;
 }
+// A thread that waits for nobody.
+void run_alone(const Task &body) {
+    strands().go_on(strands().made(__builtin_frame_address(0)));
+    strands().begin();
+    body();
+    strands().end();
+    strands().stop();
+}
 void run_grid(const Task &body, bool barriers, bool at_once, dim3 grid, dim3 threads) {
     struct sigaction mine = {}, segv, bus;
     mine.sa_handler = stepped_outside;
@@ -242,18 +270,20 @@ void run_grid(const Task &body, bool barriers, bool at_once, dim3 grid, dim3 thr
     const size_t blocks = size_t(grid.x) * grid.y * grid.z;
     grid_size = grid;
     team().at_once = at_once;
+    strands().launch(blocks);
     if (!sigsetjmp(out_of_kernel, 1)) {
         in_kernel = true;
         if (at_once) run_at_once(body, blocks, threads.x);
         else for (unsigned k : drawn(blocks)) {
             block_index = {k % grid.x, k / grid.x % grid.y, k / (grid.x * grid.y)};
             const auto order = drawn(threads.x);
-            if (barriers) prepare(body, threads.x), run_together(team().fibers.data(), order);
-            else for (unsigned t : order) thread_index = {t, 0, 0}, body();
+            if (barriers) prepare(body, threads.x, k, threads.x), run_together(team().fibers.data(), order);
+            else for (unsigned t : order) thread_index = {t, 0, 0}, run_alone(body);
             pass_barrier();
         }
     }
     in_kernel = false;
+    strands().landed();
     team().now = nullptr;
     if (!device().fault) pass_barrier_of_all();
     by_threads.clear(), by_blocks.clear();

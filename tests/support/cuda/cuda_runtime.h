@@ -161,9 +161,15 @@ int __syncthreads_or(int mine);
 template <class T> cudaError_t cudaMalloc(T **place, size_t bytes) {
     return cudaMalloc(reinterpret_cast<void **>(place), bytes);
 }
+// Atomic to sanitizers, too.
 template <class T> T atomicAdd(T *place, std::type_identity_t<T> value) {
-    return std::exchange(*place, T(*place + value));
+    T before, sum;
+    __atomic_load(place, &before, __ATOMIC_RELAXED);
+    sum = before + value;
+    __atomic_store(place, &sum, __ATOMIC_RELAXED);
+    return before;
 }
 template <class T> T atomicCAS(T *place, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
-    return *place == expected ? std::exchange(*place, value) : *place;
+    __atomic_compare_exchange(place, &expected, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return expected;
 }

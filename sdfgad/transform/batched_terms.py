@@ -10,7 +10,7 @@ from sdfgad.analysis.elements.access import always_inside, extents_of, interval_
 from sdfgad.ir.expr import Call, Expr, Load, Local, certain, operands, put, symbols_of, walk
 from sdfgad.ir.intervals import Bounds
 from sdfgad.ir.program import Array, Map, Range, Store
-from sdfgad.ir.walk import expr_reads, map_exprs
+from sdfgad.ir.walk import expr_reads, map_exprs, range_elems
 from sdfgad.names import fresh
 
 _KEPT = 4
@@ -60,7 +60,8 @@ class _Alike:
                 yield from self.parts(part, surely and part in certain(e))
             return
         cost, domain = sum(WEIGHTS.get(n.fn, 1) for n in nodes if isinstance(n, Call)), self.domain(e)
-        if domain and (self.extent - 1) * cost > _KEPT * (self.extent + 1) and (
+        if domain and (self.extent - 1) * cost > _KEPT * (self.extent + 1) and not any(
+                end.array in self.many for r in domain for end in range_elems(r)) and (
                 surely and domain == self.stmt.domain or all(self.inside(n) for n in nodes if isinstance(n, Load))):
             yield e
 

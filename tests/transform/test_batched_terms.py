@@ -7,12 +7,12 @@ import pytest
 import sdfgad
 from sdfgad.ir.algebra import where
 from sdfgad.ir.expr import Call, walk
-from sdfgad.ir.index import ix
+from sdfgad.ir.index import ix, minimum
 from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Array, Map, Program, Store
 from sdfgad.ir.walk import statements
 from sdfgad.transform.batch import several
-from tests.support.build import F8, at, each, loop, put, span
+from tests.support.build import F8, I8, at, each, loop, number_at, put, span
 
 COUNT, SIZE = 4, 5
 I, J = span("i", 0, SIZE), span("j", 0, SIZE)
@@ -74,6 +74,18 @@ def test_a_triangle_takes_the_ranges_along_that_say_how_far_it_goes():
     assert list(kept(made).values()) == [(SIZE, SIZE - 1)]
     rows = loop(span("t", 0, 2), each((I, J), e((at("x", "i") + at("a", "t", "i")).apply("exp") * at("d", "i", "j"))))
     assert list(kept(spread(rows)).values()) == [(SIZE,)]
+
+
+def test_what_goes_as_far_as_a_direction_says_stays_where_it_is():
+    arrays = {"x": Array("x", (SIZE,), F8, "argument"), "n": Array("n", (), I8, "argument"),
+              "e": Array("e", (SIZE,), F8, "argument")}
+    body = (each(span("i", 0, minimum(number_at("n"), SIZE)), put("e", ("i",), at("x", "i").apply("exp"))),)
+    before = Program("p", arrays, tuple(arrays), body)
+    made = several(before, frozenset("ne"), COUNT)
+    assert not kept(made)
+    given = {"x": np.linspace(0.0, 1.0, SIZE), "n": np.array([3, 0, 5, 1]), "e": np.zeros((COUNT, SIZE))}
+    run(made, given)
+    np.testing.assert_array_equal(given["e"], np.where(np.arange(SIZE) < given["n"][:, None], np.exp(given["x"]), 0.0))
 
 
 @pytest.mark.parametrize("verb", ["jvp", "vjp"])

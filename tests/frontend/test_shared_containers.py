@@ -81,8 +81,15 @@ def returned_on_every_way(w):
     return total, r.x
 
 
+def one_of_two_lists(w):
+    r, q = [0.0], [0.0]
+    for k, t in enumerate(w):
+        (r if k % 2 else q).append(t)
+    return sum(r) * 2 + sum(q) * 3
+
+
 @pytest.mark.parametrize("fn, argument", [
-    (two_steps, ROWS), (both_kept, W), (only_read, W), (returned_on_every_way, W)])
+    (two_steps, ROWS), (both_kept, W), (only_read, W), (returned_on_every_way, W), (one_of_two_lists, W)])
 def test_program(fn: Callable[..., Any], argument: np.ndarray) -> None:
     check(fn, argument, rtol=1e-10)
 
@@ -112,13 +119,6 @@ def one_of_two_dicts(w):
     return r["a"] * 2 + q["a"] * 3
 
 
-def one_of_two_lists(w):
-    r, q = [0.0], [0.0]
-    for k, t in enumerate(w):
-        (r if k % 2 else q).append(t)
-    return sum(r) * 2 + sum(q) * 3
-
-
 def one_of_two_seen(w):
     r, q = {"a": 0.0}, {"a": 1.0}
     chosen = r if w[0] > -100 else q
@@ -138,7 +138,7 @@ def returned_from_a_branch(w):
 
 
 @pytest.mark.parametrize("program", [
-    returned_from_a_branch, seen_by_both, seen_by_both_later, one_of_two_dicts, one_of_two_lists, one_of_two_seen])
+    returned_from_a_branch, seen_by_both, seen_by_both_later, one_of_two_dicts, one_of_two_seen])
 def test_what_another_name_would_not_see_is_refused(program: Callable[..., Any]) -> None:
     with pytest.raises(UnsupportedError, match="changed inside a loop|may be one of several"):
         parse(program, (W,))

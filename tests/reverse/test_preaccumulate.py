@@ -10,10 +10,12 @@ import pytest
 import sdfgad
 from npbench_suite.applications import load as load_application
 from sdfgad.calls.arguments import bind
+from sdfgad.checkpoint.roofline import Machine
 from sdfgad.ir.expr import Call, loads
 from sdfgad.ir.program import Map, Store
 from sdfgad.ir.walk import statements
 from sdfgad.pipeline import Derivative, Request, derive
+from sdfgad.plans import planning
 from sdfgad.testing import check_grads
 from sdfgad.transform.passes import leaving_out
 
@@ -312,9 +314,11 @@ def lookups() -> tuple[Callable[..., Any], tuple[Any, ...]]:
 WRT = ("energies", "densities", "fits", "radii")
 
 
-def test_where_slopes_do_not_fit_loops_are_recorded(lookups):
+def test_where_slopes_do_not_fit_loops_are_recorded(lookups, monkeypatch):
     """Both ways give the same gradient, the limit holds, and the plan is followed again."""
     program, args = lookups
+    # One on which slopes are the fastest: what was measured while others worked may say something else.
+    monkeypatch.setattr(planning, "this_machine", lambda: Machine(1.5e10, 1e10, 2, alone=1.1e10))
     free = sdfgad.grad(program, wrt=WRT)
     with leaving_out("preaccumulate"):
         least = sdfgad.plan(program, *args, wrt=WRT).predicted.peak_bytes

@@ -23,19 +23,21 @@ from sdfgad.translations import valid
 class Compiled:
     """What `forward` makes; compiled at the first call for each set of shapes, dtypes and constants.
 
-    fn: the function itself.
+    fn: the function itself. chosen_output: what a call gives in place of what it returns.
     """
 
     def __init__(self, fn: Callable[..., Any], source: str = "", distribute: Any = None, comm: Any = None,
                  grid: Any = None, output: Any = None) -> None:
         fn = as_function(fn)
         functools.update_wrapper(self, fn)
-        self.fn, self._source, self._output = fn, source, output
+        self.fn, self._source, self.chosen_output = fn, source, output
         self._options = {"source": source, "distribute": distribute, "comm": comm, "grid": grid, "output": output}
         self._blocks = asked_distribution(distribute, comm, grid, True)
         if self._blocks is not None and self._blocks.automatic:
             raise UsageError('distribute="auto" of a function without its gradient', code="SG205",
                              help="say which arrays are cut")
+        if self._blocks is not None and output is not None:
+            raise UsageError("output= of a distributed function", code="SG205", help="let the function return it")
         self._known: dict[Any, list[Primal]] = {}
         self._repeats: dict[str, FastCall | None] = {}  # of the last call, by target
 
@@ -72,11 +74,11 @@ class Compiled:
 
     def _primal(self, bound: Bound) -> Primal:
         wanted = None if self._blocks is None else self._blocks.of(bound)
-        return connected(primal(self.fn, bound, self._output, self._source, wanted), self._blocks)
+        return connected(primal(self.fn, bound, self.chosen_output, self._source, wanted), self._blocks)
 
     def _wanted(self, value: Any, named: Sequence[Any]) -> Any:
         """What a call gives, of the value of the function and the outputs that were named."""
-        return value if self._output is None else tuple(named) if isinstance(self._output, (tuple, list)) else named[0]
+        return value if self.chosen_output is None else tuple(named) if isinstance(self.chosen_output, (tuple, list)) else named[0]
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return as_method(self, instance)

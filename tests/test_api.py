@@ -356,6 +356,12 @@ def test_the_function_itself_where_it_updates_its_arguments():
         for found, wanted in zip(several(k * x, y, n), ([1] * 3, [2 * k] * 3), strict=True):
             np.testing.assert_array_equal(found, wanted)
     assert not y.any() and not n.any()
+    for verb in (sdfgad.grad, sdfgad.forward, sdfgad.vmap, lambda f: sdfgad.vjp(f, x, y, n),
+                 lambda f: sdfgad.check_grads(f, x, y, n)):
+        with pytest.raises(UsageError, match="forward.doubled, output=.*"):
+            verb(one)
+    with pytest.raises(UsageError, match="output= of a distributed function"):
+        sdfgad.forward(doubled, output="y", distribute={"x": "block"}, comm=2)
 
 
 def test_winners_are_found_however_the_compiler_rounds():

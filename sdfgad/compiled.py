@@ -78,7 +78,9 @@ class Compiled:
 
     def _wanted(self, value: Any, named: Sequence[Any]) -> Any:
         """What a call gives, of the value of the function and the outputs that were named."""
-        return value if self.chosen_output is None else tuple(named) if isinstance(self.chosen_output, (tuple, list)) else named[0]
+        if self.chosen_output is None:
+            return value
+        return tuple(named) if isinstance(self.chosen_output, (tuple, list)) else named[0]
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return as_method(self, instance)

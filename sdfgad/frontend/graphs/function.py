@@ -96,8 +96,8 @@ def _method(owner: Any, name: str) -> Any:
 
 
 def as_function(fn: Any) -> Any:
-    """The function itself, or what a program or graph of DaCe is as a function; UsageError for a compiled one that gives
-    something else than its function returns (`forward(f, output=...)`)."""
+    """The function itself, or what a program or graph of DaCe is as a function; UsageError for a compiled one that
+    gives something else than its function returns (`forward(f, output=...)`)."""
     if getattr(fn, "chosen_output", None) is not None:
         raise UsageError(f"forward({fn.__name__}, output=...) in place of a function", code="SG205",
                          help="give output= to what takes the function itself")

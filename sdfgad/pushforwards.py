@@ -27,7 +27,7 @@ from sdfgad.pipeline import build, derive, execute, parsed_call
 from sdfgad.plans.disk_cache import Found, recalled
 from sdfgad.plans.ranks import refuse_curvature
 from sdfgad.plans.recipe import arrays_of
-from sdfgad.plans.request import Request, computed_outputs, is_number, resolve_outputs
+from sdfgad.plans.request import Request, check_returns, is_number, resolve_outputs
 from sdfgad.reverse.forward_mode import made_again, tangent
 from sdfgad.rules.linear import strong_products_kept
 from sdfgad.rules.linearise import without_partials
@@ -122,7 +122,7 @@ def pushed(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: A
     parsed = parsed_call(fn, bound, source)
     program = parsed.program
     if output is None:
-        computed_outputs(parsed, None)
+        check_returns(parsed)
     else:
         parsed, views = resolve_outputs(parsed, Request((), output, "sum"))
         program = parsed.program.but(returns=views if isinstance(output, (tuple, list)) else views[0])

@@ -5,7 +5,7 @@ and stores count. `checkpoint/roofline` turns work into seconds.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import prod
 from operator import add, attrgetter
@@ -31,6 +31,8 @@ WEIGHTS: Mapping[str, int] = MappingProxyType({
                      "arcsinh", "arccosh", "arctanh", "erf", "arctan2", "cbrt", "pow"), 60),
     **dict.fromkeys(SPECIAL, 150), "hypot": 20, "div": 10, "sqrt": 12, "floordiv": 12, "mod": 12, "select": 2})
 """Elementary operations of a function; of any other, one."""
+HANDED_ON = 4
+"""Operations that writing a value and reading it again count for."""
 COPIES = frozenset(("seal", "unseal"))
 """Library operations that copy their first operand."""
 MESSAGE_OPERATIONS = 4000
@@ -76,6 +78,11 @@ _parts = attrgetter(*(f.name for f in fields(Work)))
 
 Clock = Callable[[Work], float]
 """Seconds of some work that is done at once."""
+
+
+def operations_of(exprs: Iterable[Expr]) -> int:
+    """Elementary operations of expressions, which share what they have in common."""
+    return sum(WEIGHTS.get(n.fn, 1) for n in {n for e in exprs for n in walk(e)} if isinstance(n, Call))
 
 
 def seconds_of(block: Block, arrays: Mapping[str, Array], clock: Clock, path: tuple[Range, ...] = ()) -> float:

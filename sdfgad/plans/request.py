@@ -63,17 +63,22 @@ def resolve_outputs(parsed: Parsed, request: Request) -> tuple[Parsed, tuple[Vie
 
 def computed_outputs(parsed: Parsed, output: Any) -> tuple[Parsed, tuple[View, ...]]:
     """The views that `output` names beside what the function returns, of any dtype, and the function with room for
-    them; OutputError where nothing is named, nothing returned, and the arguments that it updates are left alone."""
-    if output is not None:
-        entries = output if isinstance(output, (tuple, list)) else (output,)
-        parsed, found = _with_room(parsed, [_one_output(parsed, entry) for entry in entries])
-        return parsed, tuple(found)
+    them; OutputError as of `check_returns` where it names none."""
+    if output is None:
+        check_returns(parsed)
+        return parsed, ()
+    entries = output if isinstance(output, (tuple, list)) else (output,)
+    parsed, found = _with_room(parsed, [_one_output(parsed, entry) for entry in entries])
+    return parsed, tuple(found)
+
+
+def check_returns(parsed: Parsed) -> None:
+    """OutputError for a function that returns nothing, where the arguments that it updates are left alone."""
     program = parsed.program
     if parsed.mutated.intersection(program.arguments) and all(one is None for one in leaves(program.returns)) and \
             not communicates(program.body):  # there another rank may return something
         raise OutputError("the function returns nothing, and a call leaves its arguments alone",
                           help=_candidates(parsed))
-    return parsed, ()
 
 
 def share_of(program: Program) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sdfgad.analysis.cost import WEIGHTS
+from sdfgad.analysis.cost import HANDED_ON, operations_of
 from sdfgad.analysis.elements.access import extents_of, position
 from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.ir.expr import Call, Expr, Load, certain, operands, rewrite, walk
@@ -15,9 +15,6 @@ from sdfgad.ir.program import Array, Map, Range, Store
 from sdfgad.reverse.factors import changes
 from sdfgad.reverse.gather import GatheredTerm
 from sdfgad.thresholds import thresholds
-
-_KEPT = 4
-"""Operations that writing a value and reading it again count for; what costs no more is computed where it is needed."""
 
 Fresh = Callable[[str, tuple[int, ...], np.dtype], Array]
 
@@ -27,7 +24,7 @@ def share_all(stmt: Map, terms: Sequence[GatheredTerm]) -> bool:
     neighbours collect them, and each by itself would compute much again."""
     gathered = _gathered(stmt, terms)
     return len({t.array for t in terms}) == len(terms) and len(gathered) > 1 and \
-        _cost_apart(gathered) - _cost(gathered) >= thresholds().kept_terms
+        _cost_apart(gathered) - operations_of(gathered) >= thresholds().kept_terms
 
 
 def keep_shared(stmt: Map, terms: Sequence[GatheredTerm], fresh: Fresh,
@@ -40,12 +37,12 @@ def keep_shared(stmt: Map, terms: Sequence[GatheredTerm], fresh: Fresh,
     """
     gathered, least = _gathered(stmt, terms), thresholds().kept_terms
     before = _cost_apart(gathered)
-    if len(gathered) < 2 or before - _cost(gathered) < least:
+    if len(gathered) < 2 or before - operations_of(gathered) < least:
         return [], list(terms)
     shared = _shared(gathered, {r.var for r in stmt.domain})
     for chosen in (shared, list(dict.fromkeys(gathered))):
         extents = extents_of(stmt, path)
-        after = _cost(chosen) + _KEPT * len(chosen) + _cost_apart([_cut(e, chosen) for e in gathered])
+        after = operations_of(chosen) + HANDED_ON * len(chosen) + _cost_apart([_cut(e, chosen) for e in gathered])
         if chosen and extents is not None and len(chosen) <= len(gathered) and before - after >= least:
             return _kept(stmt, terms, chosen, extents, fresh)
     return [], list(terms)
@@ -57,16 +54,8 @@ def _gathered(stmt: Map, terms: Sequence[GatheredTerm]) -> list[Expr]:
     return [t.expr for t in terms if count[t.array] > 1 or not is_pointwise(stmt.domain, t.index)]
 
 
-def _cost(exprs: Iterable[Expr]) -> int:
-    """Operations of expressions that share what they have in common."""
-    seen: set[Expr] = set()
-    for e in exprs:
-        seen.update(walk(e, lambda n: () if n in seen else operands(n)))
-    return sum(WEIGHTS.get(n.fn, 1) for n in seen if isinstance(n, Call))
-
-
 def _cost_apart(exprs: Iterable[Expr]) -> int:
-    return sum(_cost([e]) for e in exprs)
+    return sum(operations_of([e]) for e in exprs)
 
 
 def _shared(exprs: Sequence[Expr], names: set[str]) -> list[Expr]:
@@ -77,7 +66,7 @@ def _shared(exprs: Sequence[Expr], names: set[str]) -> list[Expr]:
     found: dict[Expr, None] = {}
 
     def visit(n: Expr) -> None:
-        if count[n] > 1 and n.dtype.kind in "fc" and _cost([n]) > _KEPT and changes(n, names) and \
+        if count[n] > 1 and n.dtype.kind in "fc" and operations_of([n]) > HANDED_ON and changes(n, names) and \
                 ahead.issuperset(m for m in walk(n, certain) if isinstance(m, Load)):
             found[n] = None
         elif n not in passed:

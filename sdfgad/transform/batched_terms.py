@@ -5,16 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
-from sdfgad.analysis.cost import WEIGHTS
+from sdfgad.analysis.cost import HANDED_ON, operations_of
 from sdfgad.analysis.elements.access import always_inside, extents_of, interval_env, position
 from sdfgad.ir.expr import Call, Expr, Load, Local, certain, operands, put, symbols_of, walk
 from sdfgad.ir.intervals import Bounds
 from sdfgad.ir.program import Array, Map, Range, Store
 from sdfgad.ir.walk import expr_reads, map_exprs, range_elems
 from sdfgad.names import fresh
-
-_KEPT = 4
-"""Operations that writing a value or reading it again counts for."""
 
 
 def kept_apart(stmt: Map, many: frozenset[str], extent: int, path: tuple[Range, ...],
@@ -59,8 +56,8 @@ class _Alike:
             for part in operands(e):
                 yield from self.parts(part, surely and part in certain(e))
             return
-        cost, domain = sum(WEIGHTS.get(n.fn, 1) for n in nodes if isinstance(n, Call)), self.domain(e)
-        if domain and (self.extent - 1) * cost > _KEPT * (self.extent + 1) and not any(
+        domain = self.domain(e)
+        if domain and (self.extent - 1) * operations_of((e,)) > HANDED_ON * (self.extent + 1) and not any(
                 end.array in self.many for r in domain for end in range_elems(r)) and (
                 surely and domain == self.stmt.domain or all(self.inside(n) for n in nodes if isinstance(n, Load))):
             yield e

@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from sdfgad.analysis.cost import WEIGHTS
+from sdfgad.analysis.cost import operations_of
 from sdfgad.analysis.formula import inverse
-from sdfgad.ir.expr import Call, Expr, Load, index_elems, loads, moved, rewrite, walk
+from sdfgad.ir.expr import Expr, Load, index_elems, loads, moved, rewrite
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Block, Let, Map, Program, Stmt, Store
 from sdfgad.ir.walk import expr_reads, in_indices, reads, rebuild_blocks, statements, writes
@@ -83,7 +83,7 @@ def _consumer(work: list[Stmt], k: int, uses: Mapping[str, int], operations: int
 def _inlined(stmt: Map, store: Store, place: Mapping[str, tuple[int, Ix]], operations: int) -> Map | None:
     """The reading map with the maker's expression in place of the loads."""
     found = {n for part in stmt.body for n in loads(part.expr) if n.array == store.array}
-    often = len(found) > 1 and len(found) * _operations(store.expr) > operations
+    often = len(found) > 1 and len(found) * operations_of((store.expr,)) > operations
     if not found or often or in_indices(stmt, store.array):
         return None
     table: dict[Expr, Expr] = {}
@@ -100,11 +100,6 @@ def _inlined(stmt: Map, store: Store, place: Mapping[str, tuple[int, Ix]], opera
     if any(_too_large(old.expr, new.expr, e) for old, new in zip(stmt.body, body, strict=True)):
         return None
     return Map(stmt.domain, body, stmt.source)
-
-
-def _operations(e: Expr) -> int:
-    """Elementary operations of a value."""
-    return sum(WEIGHTS.get(n.fn, 1) for n in set(walk(e)) if isinstance(n, Call))
 
 
 def _too_large(old: Expr, new: Expr, put: Expr) -> bool:

@@ -39,7 +39,8 @@ class Recipe:
     """A translated function, the outputs to differentiate, and what is asked. Nothing is computed before it is needed.
 
     slopes: whether loops may carry their derivatives along. Who says what is stored gets loops as they are written.
-    silent: without the messages of the function, which the derivative does not need then.
+    silent: without the messages of the function, which the derivative does not need then. in_turn: several seeds are
+    pulled back one after the other.
     """
 
     parsed: Parsed
@@ -47,13 +48,15 @@ class Recipe:
     request: Request
     slopes: bool = True
     silent: bool = False
+    in_turn: bool = False
 
     @cached_property
     def reverse_request(self) -> ReverseRequest:
         request = self.request
         return ReverseRequest(tuple(self.parsed.traced[n] for n in request.wrt), self.outputs,
                               "arguments" if request.seeds else "ones", request.value, request.reduce is not None,
-                              request.spill is not None, share_of(self.parsed.program), request.aux, request.batch)
+                              request.spill is not None, share_of(self.parsed.program), request.aux, request.batch,
+                              self.in_turn)
 
     @cached_property
     def normal(self) -> Program:

@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.plan import Plan
-from sdfgad.errors import MemoryLimitError, PlanNotExecutable
+from sdfgad.errors import MemoryLimitError, PlanNotExecutable, SdfgadError, UnsupportedError
 from sdfgad.memory import format_bytes
 from sdfgad.plans.disk_cache import Found, recalled
 from sdfgad.plans.planning import Choice, Emission, Finished
@@ -15,6 +16,26 @@ from sdfgad.reverse.sweeps import Gradient
 
 def planned(recipe: Recipe) -> tuple[Choice, Emission, Plan]:
     """The program of a recipe, its plan, and the search that it is from.
+
+    Several seeds are pulled back all at once or one after the other, whichever is estimated to take less time;
+    MemoryLimitError with the lesser of both minima when neither fits into the limit.
+    """
+    if recipe.request.batch is None:
+        return _planned(recipe)
+    found: list[tuple[Choice, Emission, Plan]] = []
+    failed: list[SdfgadError] = []
+    for way in (recipe, replace(recipe, in_turn=True)):
+        try:
+            found.append(_planned(way))
+        except (MemoryLimitError, PlanNotExecutable, UnsupportedError) as error:
+            failed.append(error)
+    if not found:
+        raise min(failed, key=lambda e: e.minimum_bytes if isinstance(e, MemoryLimitError) else inf)
+    return min(found, key=lambda one: one[1].seconds(one[0].machine))
+
+
+def _planned(recipe: Recipe) -> tuple[Choice, Emission, Plan]:
+    """The same for one seed, or for several in one of the two ways.
 
     Slopes that loops carry along take room where records may be made again: where they do not fit into the limit, the
     loops are recorded like others. MemoryLimitError with the lesser of both minima when that does not fit either.

@@ -50,6 +50,7 @@ from sdfgad.reverse.transpose import TangentScope, clear, transpose
 from sdfgad.reverse.while_modes import OnlineSchedule
 from sdfgad.rules.linearise import without_partials
 from sdfgad.transform.batch import several
+from sdfgad.transform.batched_sweeps import in_turn
 from sdfgad.transform.normal.expand import Slots
 
 
@@ -62,7 +63,7 @@ class ReverseRequest:
     output (`reverse/results.py`). spill: snapshots of loops lie on disk. share: a constant that seeds of one are
     multiplied by, where another rank may seed the same number. aux: the second of two things that the program returns
     is no output, and delivered with the value. batch: seeds come so many at once, along a first axis that the gradients
-    have as well.
+    have as well. in_turn: the reverse sweep goes through them one after the other.
     """
 
     wrt: tuple[str, ...]
@@ -74,6 +75,7 @@ class ReverseRequest:
     share: str | None = None
     aux: bool = False
     batch: int | None = None
+    in_turn: bool = False
 
     def sets(self, program: Program) -> tuple[frozenset[str], frozenset[str]]:
         """Arrays with a cotangent, and those somebody looks at after the program."""
@@ -120,7 +122,7 @@ def gradient(program: Program, request: ReverseRequest, recompute: frozenset[str
     if request.batch is None:
         return made
     given = frozenset((*made.seeds, *made.results))
-    return replace(made, program=several(made.program, given, request.batch))
+    return replace(made, program=(in_turn if request.in_turn else several)(made.program, given, request.batch))
 
 
 def _gradient(source: Program, request: ReverseRequest, recompute: frozenset[str], modes: Mapping[str, Mode],

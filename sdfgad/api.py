@@ -71,7 +71,7 @@ class GradFunction(DerivativeFunction):
         if plan is not None and self._pins:
             raise UsageError("plan= says already what is stored: leave out store, recompute and snapshot", code="SG205")
         functools.update_wrapper(self, fn)
-        self.fn = fn
+        self.fn, self.shown_as = fn, "value_and_grad" if value else "grad"
         self._wrt, self._output, self._reduce, self._value, self._aux = wrt, output, reduce, value, has_aux
         self._limit, self._plan, self._source = memory_limit, plan, source or ""
         self._objective, self._replicated = objective, replicated

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import update_wrapper
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sdfgad.frontend.batches import BatchedFunction, SummedBatch
 from sdfgad.frontend.graphs.function import GraphFunction, as_function
 from sdfgad.products import Pullback
 from sdfgad.second import DerivativeFunction, is_single
+from sdfgad.shown import Shown
 from sdfgad.tracebacks import shortened
 from sdfgad.trees import contents, paths, step, with_leaves
 
@@ -57,8 +59,10 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
     return Vmapped(fn.fn if isinstance(fn, Compiled) else fn, in_axes, out_axes)
 
 
-class Vmapped(BatchedFunction):
+class Vmapped(Shown, BatchedFunction):
     """What `vmap` makes of a function."""
+
+    shown_as = "vmap"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -102,7 +106,9 @@ class BatchedGradient(DerivativeFunction):
     """
 
     def __init__(self, gradient: GradFunction, in_axes: Any, out_axes: Any) -> None:
+        update_wrapper(self, gradient.fn)
         self.fn, self._in_axes, self._out_axes = gradient.fn, in_axes, out_axes
+        self.shown_as = f"vmap of {gradient.shown_as}"
         self._options = gradient.options
         given = [n for n in _NOT_OF_BATCHES if self._options[n]]
         if given or isinstance(self._options["output"], (str, tuple, list)) or not isinstance(out_axes, int):

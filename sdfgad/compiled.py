@@ -15,16 +15,19 @@ from sdfgad.config import chosen_target
 from sdfgad.errors import UsageError
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.pipeline import Primal, primal
+from sdfgad.shown import Shown
 from sdfgad.together import Running, agreed
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import valid
 
 
-class Compiled:
+class Compiled(Shown):
     """What `forward` makes; compiled at the first call for each set of shapes, dtypes and constants.
 
     fn: the function itself. chosen_output: what a call gives in place of what it returns.
     """
+
+    shown_as = "forward"
 
     def __init__(self, fn: Callable[..., Any], source: str = "", distribute: Any = None, comm: Any = None,
                  grid: Any = None, output: Any = None) -> None:

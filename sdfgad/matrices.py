@@ -29,9 +29,9 @@ from sdfgad.trees import contents
 class MatrixFunction(DerivativeFunction):
     """What `hessian` and `jacobian` make. fn: the undecorated function."""
 
-    def __init__(self, fn: Callable[..., Any], called: Callable[..., Any]) -> None:
+    def __init__(self, fn: Callable[..., Any], verb: str, called: Callable[..., Any]) -> None:
         functools.update_wrapper(self, fn)
-        self.fn, self._called = fn, called
+        self.fn, self.shown_as, self._called = fn, verb, called
 
     @shortened
     def __call__(self, *args: Any, **keywords: Any) -> Any:
@@ -86,7 +86,7 @@ def hessian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, out
     wrt = asked_wrt(wrt, argnums)
 
     gradient = Differentiated(fn, wrt, output, reduce, None, source or "")
-    return MatrixFunction(fn, lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity))
+    return MatrixFunction(fn, "hessian", lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity))
 
 
 def _blocks(gradient: Differentiated, args: Sequence[Any], keywords: Mapping[str, Any], wrt: Any,
@@ -134,7 +134,8 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
             raise UsageError("mode or output of the derivative of a gradient", code="SG205",
                              help="leave them out: it is taken in forward mode, of the gradient as it is")
         gradient = fn.differentiated()
-        return MatrixFunction(fn.fn, lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity))
+        return MatrixFunction(fn.fn, "jacobian of the gradient",
+                              lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity))
     fn = as_function(fn)
     refuse_derivatives(fn)
 
@@ -147,7 +148,7 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
         found = _dense(fn, bound, names, mode, output, source)
         return one_or_all({n: handed_on(m, asked, n) for n, m in found.items()}, asked, single)
 
-    return MatrixFunction(fn, of)
+    return MatrixFunction(fn, "jacobian", of)
 
 
 def _dense(fn: Callable[..., Any], bound: Bound, names: tuple[str, ...], mode: str, output: Any,

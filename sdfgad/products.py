@@ -23,6 +23,7 @@ from sdfgad.pipeline import Derivative, Primal, Request, derive, primal
 from sdfgad.plans.request import differentiated, objective_of
 from sdfgad.pushforwards import Pushforward, pushforward
 from sdfgad.second import is_single, refuse_derivatives, refuse_options
+from sdfgad.shown import Shown
 from sdfgad.together import Running, agreed, refuse_batches
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import once
@@ -82,13 +83,15 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None
     return (out[0], pullback, out[1]) if has_aux else (out, pullback)
 
 
-class Pullback:
+class Pullback(Shown):
     """From cotangents of the outputs of a function to those of its arguments, as `vjp` makes it."""
+
+    shown_as = "vjp"
 
     def __init__(self, derivative: Derivative, held: Bound, target: str, single: bool, ranks: Any | None,
                  absent: Mapping[str, None]) -> None:
         self._derivative, self._held, self._target, self._single = derivative, held, target, single
-        self._ranks, self._absent = ranks, absent
+        self._ranks, self._absent, self.__name__ = ranks, absent, derivative.parsed.program.name
 
     @shortened
     def __call__(self, *seeds: Any, batched: bool = False) -> Any:

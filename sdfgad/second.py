@@ -20,12 +20,13 @@ from sdfgad.config import config
 from sdfgad.errors import OutputError, UnsupportedError, UsageError
 from sdfgad.plans.request import Request
 from sdfgad.pushforwards import Pushforward, curvature
+from sdfgad.shown import Shown
 from sdfgad.together import refuse_ranks
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import once
 
 
-class DerivativeFunction:
+class DerivativeFunction(Shown):
     """What a verb makes of a function, and the front end takes for no function of its own."""
 
 
@@ -112,6 +113,7 @@ class SecondGradient(DerivativeFunction):
     def __init__(self, inner: Differentiated, *, wrt: Any, reduce: str | None, value: bool) -> None:
         functools.update_wrapper(self, inner.fn)
         self.fn, self._inner, self._wrt, self._reduce, self._value = inner.fn, inner, wrt, reduce, value
+        self.shown_as = "value_and_grad of the gradient" if value else "grad of the gradient"
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         __tracebackhide__ = True

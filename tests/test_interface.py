@@ -256,3 +256,16 @@ def test_gradients_of_what_one_container_holds_are_found_by_its_keys():
     both = sdfgad.grad(lambda p, q: np.sum(p["w"] * q["w"]))({"w": X}, {"w": X})
     with pytest.raises(KeyError, match="several gradients are called 'w'"):
         both["w"]
+
+
+def test_what_verbs_make_says_what_it_is():
+    def f(x):
+        return np.sum(x * x)
+
+    made = [sdfgad.grad(f), sdfgad.value_and_grad(f), sdfgad.forward(f), sdfgad.vmap(f), sdfgad.jacobian(f),
+            sdfgad.hessian(f), sdfgad.custom_vjp(f), sdfgad.custom_jvp(f)]
+    verbs = "grad value_and_grad forward vmap jacobian hessian custom_vjp custom_jvp".split()
+    assert [repr(m) for m in made] == [f"<sdfgad.{v} of f>" for v in verbs]
+    assert repr(sdfgad.vmap(sdfgad.grad(f))) == "<sdfgad.vmap of grad of f>"
+    assert repr(sdfgad.grad(sdfgad.grad(f))) == "<sdfgad.grad of the gradient of f>"
+    assert repr(sdfgad.vjp(f, np.ones(2))[1]) == "<sdfgad.vjp of f>"

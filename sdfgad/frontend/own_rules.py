@@ -24,9 +24,10 @@ from sdfgad.ir.expr import call, const
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.own import OWN, DerivativeRule
 from sdfgad.ir.program import View
+from sdfgad.shown import Shown
 
 
-class OwnRule(Translated):
+class OwnRule(Shown, Translated):
     """A function that has a rule of its own; called from Python, it is the function itself."""
 
     rule: Callable[..., Any] | None = None
@@ -76,6 +77,7 @@ class OwnRule(Translated):
 class CustomJvp(OwnRule):
     """What `custom_jvp` makes."""
 
+    shown_as = "custom_jvp"
     nested = 2
 
     def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -128,6 +130,7 @@ class CustomJvp(OwnRule):
 class CustomVjp(OwnRule):
     """What `custom_vjp` makes."""
 
+    shown_as = "custom_vjp"
     backward: Callable[..., Any] | None = None
     tangents: Callable[..., Any] | None = None
     residuals: Callable[..., Any] | None = None

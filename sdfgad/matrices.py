@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -26,12 +27,24 @@ from sdfgad.tracebacks import shortened
 from sdfgad.trees import contents
 
 
-class MatrixFunction(DerivativeFunction):
-    """What `hessian` and `jacobian` make. fn: the undecorated function."""
+@dataclass(frozen=True)
+class MatrixRequest:
+    """What is asked of a matrix of derivatives. gradient: of which one it is, instead of the function itself."""
 
-    def __init__(self, fn: Callable[..., Any], verb: str, called: Callable[..., Any]) -> None:
+    wrt: Any
+    gradient: Differentiated | None = None
+    output: Any = None
+    mode: str = "auto"
+    sparsity: Any = None
+    source: str | None = None
+
+
+class MatrixFunction(DerivativeFunction):
+    """What `hessian` and `jacobian` make. fn: the undecorated function; asked: what it makes of it."""
+
+    def __init__(self, fn: Callable[..., Any], verb: str, asked: MatrixRequest, called: Callable[..., Any]) -> None:
         functools.update_wrapper(self, fn)
-        self.fn, self.shown_as, self._called = fn, verb, called
+        self.fn, self.shown_as, self.asked, self._called = fn, verb, asked, called
 
     @shortened
     def __call__(self, *args: Any, **keywords: Any) -> Any:
@@ -86,7 +99,8 @@ def hessian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, out
     wrt = asked_wrt(wrt, argnums)
 
     gradient = Differentiated(fn, wrt, output, reduce, None, source or "")
-    return MatrixFunction(fn, "hessian", lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity))
+    return MatrixFunction(fn, "hessian", MatrixRequest(wrt, gradient, sparsity=sparsity),
+                          lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity))
 
 
 def _blocks(gradient: Differentiated, args: Sequence[Any], keywords: Mapping[str, Any], wrt: Any,
@@ -134,7 +148,7 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
             raise UsageError("mode or output of the derivative of a gradient", code="SG205",
                              help="leave them out: it is taken in forward mode, of the gradient as it is")
         gradient = fn.differentiated()
-        return MatrixFunction(fn.fn, "jacobian of the gradient",
+        return MatrixFunction(fn.fn, "jacobian of the gradient", MatrixRequest(wrt, gradient, sparsity=sparsity),
                               lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity))
     fn = as_function(fn)
     refuse_derivatives(fn)
@@ -148,7 +162,7 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
         found = _dense(fn, bound, names, mode, output, source)
         return one_or_all({n: handed_on(m, asked, n) for n, m in found.items()}, asked, single)
 
-    return MatrixFunction(fn, "jacobian", of)
+    return MatrixFunction(fn, "jacobian", MatrixRequest(wrt, None, output, mode, sparsity, source), of)
 
 
 def _dense(fn: Callable[..., Any], bound: Bound, names: tuple[str, ...], mode: str, output: Any,
@@ -168,7 +182,7 @@ def _dense(fn: Callable[..., Any], bound: Bound, names: tuple[str, ...], mode: s
         if not either or refused.code != OWN_RULE:
             raise
         return columns()
-    _one_array(out, "fc" if either else "f")
+    one_array(out, "fc" if either else "f")
     if either and (inputs <= np.size(out) or _kind(out) == "c"):
         try:
             return columns()
@@ -214,7 +228,7 @@ def _kind(value: Any) -> str:
     return value.dtype.kind if isinstance(value, Spec) else np.asarray(value).dtype.kind
 
 
-def _one_array(out: Any, kinds: str = "fc") -> None:
+def one_array(out: Any, kinds: str = "fc") -> None:
     """UsageError for outputs that are several, or of which there is no matrix. kinds: letters of kinds of numbers."""
     if contents(out) is not None or _kind(out) not in "fc":
         raise UsageError("the output is not one floating array", code="SG205",
@@ -229,7 +243,7 @@ def _pushed(fn: Callable[..., Any], bound: Bound, names: Sequence[str], output: 
     (values, named), made = as_called(fn, bound), []
     for _, given in _units(bound, names):
         out, tangent = jvp(fn, values, given, output=output, source=source, **named)
-        _one_array(out)
+        one_array(out)
         made.append(tangent)
     return made
 

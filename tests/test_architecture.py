@@ -29,7 +29,8 @@ LAYERS = {
     "calls": 8, "plans": 8,
     "api": 9, "testing": 9, "pipeline": 9, "pushforwards": 9, "translations": 9, "compiled": 9, "tracebacks": 9,
     "graphs": 9, "matrices": 9, "exports": 9, "interfaces": 9, "together": 9, "products": 9,
-    "second": 9, "options": 9, "sparsity": 9, "automatic": 9, "batches": 9, "custom": 9, "implicit": 9, "adapters": 9,
+    "second": 9, "options": 9, "sparsity": 9, "automatic": 9, "batches": 9,
+    "over_batch": 9, "batched_matrices": 9, "custom": 9, "implicit": 9, "adapters": 9,
     "cli": 10, "doctor": 10, "examples": 10, "subject": 10, "__main__": 10,
 }
 TOP = 10

@@ -218,7 +218,10 @@ def unknown(x):
     (lambda: sdfgad.vmap(sdfgad.grad(lambda x: x * 2.0))(XS), OutputError, "each element"),
     (lambda: sdfgad.vmap(sdfgad.grad(model), out_axes=(0, 1)), UsageError, "out_axes"),
     (lambda: sdfgad.vmap(sdfgad.grad(model, donate=("x",))), UsageError, "donate"),
-    (lambda: sdfgad.vmap(sdfgad.hessian(model)), UnsupportedError, "a batch of matrices of derivatives"),
+    (lambda: sdfgad.vmap(sdfgad.grad(sdfgad.grad(model, wrt="x"), wrt="w", reduce="sum")), UnsupportedError,
+     "a batch of derivatives of a gradient"),
+    (lambda: sdfgad.vmap(sdfgad.hessian(model, sparsity="auto")), UsageError, "vmap of a matrix with sparsity"),
+    (lambda: sdfgad.vmap(sdfgad.jacobian(model), out_axes=(0, 1)), UsageError, "out_axes"),
     (lambda: sdfgad.grad(sdfgad.vmap(sdfgad.grad(model))), UnsupportedError, "derivative of a derivative"),
     (lambda: sdfgad.vmap(3), UsageError, "not a function"),
 ])
@@ -231,3 +234,47 @@ def test_a_refusal_names_the_line_of_the_function():
     with pytest.raises(UnsupportedError) as refused:
         sdfgad.vmap(unknown)(XS)
     assert (refused.value.file, refused.value.line) == (__file__, unknown.__code__.co_firstlineno + 1)
+
+
+def curve(x, w, k):
+    h = np.sin(w @ x) * x[0]
+    h[0] *= np.where(x[1] > 0.0, 2.0, x[1])
+    return h**k
+
+
+@pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
+def test_jacobians_of_elements(mode):
+    matrix = sdfgad.jacobian(curve, wrt=("x", "w"), mode=mode)
+    found = sdfgad.vmap(matrix, in_axes=(0, None, None))(XS, W, 2)
+    assert found.x.shape == (5, 3, 4) and found.w.shape == (5, 3, 3, 4)
+    for k, x in enumerate(XS):
+        one = matrix(x, W, 2)
+        np.testing.assert_allclose(found.x[k], one.x, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(found.w[k], one.w, rtol=1e-12, atol=1e-14)
+
+
+def test_hessians_of_elements():
+    matrix = sdfgad.hessian(model)
+    found = sdfgad.vmap(matrix, in_axes=(1, None), out_axes=-1)(XS.T, W)
+    for k, x in enumerate(XS):
+        one = matrix(x, W)
+        for a in ("x", "w"):
+            for b in ("x", "w"):
+                np.testing.assert_allclose(found[a][b][..., k], one[a][b], rtol=1e-12, atol=1e-14)
+    alone = sdfgad.vmap(sdfgad.hessian(lambda x: np.sum(x**3), wrt="x"))(XS)
+    np.testing.assert_allclose(alone, 6.0 * XS[:, :, None] * np.eye(4), rtol=1e-12)
+    numbers = sdfgad.vmap(sdfgad.hessian(lambda t: t[()] ** 3 if t.ndim else t**3, wrt="t"))(XS[0])
+    np.testing.assert_allclose(numbers, 6.0 * XS[0], rtol=1e-12)
+
+
+def test_derivatives_of_gradients_of_elements():
+    matrix = sdfgad.jacobian(sdfgad.grad(model, wrt="w"), wrt="x")
+    found = sdfgad.vmap(matrix, in_axes=(0, None))(XS, W)
+    assert found.shape == (5, 3, 4, 4)
+    np.testing.assert_allclose(found, [matrix(x, W) for x in XS], rtol=1e-12, atol=1e-14)
+
+
+def test_matrices_by_nothing():
+    matrix = sdfgad.jacobian(lambda x, y: np.sin(x) * np.sum(y), wrt=("x", "y"), mode="forward")
+    found = sdfgad.vmap(matrix)(XS, np.zeros((5, 0)))
+    assert found.x.shape == (5, 4, 4) and found.y.shape == (5, 4, 0) and not found.x.any()

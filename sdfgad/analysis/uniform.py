@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from sdfgad.analysis.elements.cover import covers
-from sdfgad.ir.messages import EXCHANGE, NUMBERS, is_message, messages, sent
+from sdfgad.analysis.elements.cover import covers, exposed
+from sdfgad.ir.messages import EXCHANGE, NUMBERS, OF_RANK, is_message, messages, sent
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Program, Stmt, Store, View, While
 from sdfgad.ir.text import lines
 from sdfgad.ir.walk import all_writes, reads
@@ -102,7 +102,7 @@ class _Origins:
             state[name] = made if name in whole else state.get(name, LITERAL).joined(made)
 
     def _message(self, stmt: Lib, state: State, around: Provenance) -> None:
-        shared = stmt.attrs["kind"] in TO_ALL and id(stmt) in self.place
+        shared = stmt.attrs["kind"] in TO_ALL and id(stmt) in self.place and not stmt.attrs.get(OF_RANK)
         made = Provenance(False, True, f"collective {self.place[id(stmt)]}") if shared else Provenance(own=True)
         # The root of a broadcast has what the others get.
         views = (*stmt.outs, *(sent(stmt) if shared and stmt.attrs["kind"] == "bcast" else ()))
@@ -120,11 +120,13 @@ class _Origins:
             state[name] = inside.joined(then.get(name, LITERAL), other.get(name, LITERAL))
 
     def _loop(self, stmt: Loop | While, state: State, around: Provenance) -> None:
-        """Once for each array that may hand something on to another one."""
+        """Once for each array that may hand something on to the next iteration. The first iteration may be the last:
+        what an array has before the loop counts at the beginning of each."""
         written = sorted(all_writes((stmt,)))
-        entry = dict(state)
-        passes = 1 + sum(1 for n in written if not entry.get(n, LITERAL).own)
+        entry, handed = dict(state), sorted(exposed((stmt,), self.program.arrays).intersection(written))
+        passes = 1 + sum(1 for n in handed if not entry.get(n, LITERAL).own)
         for _ in range(min(passes, MOST_PASSES)):
+            state.update((n, entry.get(n, LITERAL).joined(state.get(n, LITERAL))) for n in handed)
             decides = around.joined(*(state.get(n, LITERAL) for n in sorted(reads(stmt))),
                                     Provenance(mark=self._text(_empty(stmt), state)))
             self.block(stmt.body, state, decides)

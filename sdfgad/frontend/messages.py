@@ -19,7 +19,7 @@ from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewV
 from sdfgad.frontend.views import to_int
 from sdfgad.ir.index import ix
 from sdfgad.ir.layout import axis
-from sdfgad.ir.messages import ANYBODY, EXCHANGE, FLAG, NUMBERS, OP, POSTED, VECTORS, order_array, order_view
+from sdfgad.ir.messages import ANYBODY, EXCHANGE, FLAG, NUMBERS, OF_RANK, OP, POSTED, VECTORS, order_array, order_view
 from sdfgad.ir.program import ORDER, View
 from sdfgad.ranks import handle_of, is_datatype, library
 
@@ -111,15 +111,17 @@ def of_status(ctx: Context, status: MessageStatus, place: int) -> Value:
 
 
 def collective(ctx: Context, communicator: Any, kind: str, buffers: MessageBuffers, root: int = 0, how: str = "sum",
-               passive: bool = False, counts: Sequence[Value] = ()) -> None:
+               passive: bool = False, counts: Sequence[Value] = (), of_rank: bool = False) -> None:
     """One operation of all ranks. passive: its result is a constant to derivatives; extremes always are. counts: of the
-    elements of each rank where those differ."""
+    elements of each rank where those differ. of_rank: each rank takes another part of the result, as of a scan."""
     for one in (*buffers.sent, *buffers.received):
         check_type(ctx, one)
         if one.dtype != buffers.dtype:
             raise ctx.refuse(f"{kind} from {buffers.sent[0].dtype} to {one.dtype}", "give both the same type", "SG104")
     numbers = _numbers(ctx, communicator, [_peer(ctx, communicator, root), *counts])
     more = {"passive": True} if passive or how != "sum" else {}
+    if of_rank:
+        more[OF_RANK] = True
     if ctx.builder.mail.posting and kind not in VECTORS:
         more[POSTED] = True
     _emit(ctx, tuple(v.view for v in buffers.received), (*(v.view for v in buffers.sent), numbers), kind=kind,

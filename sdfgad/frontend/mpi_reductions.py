@@ -160,11 +160,11 @@ def _scattered(ctx: Context, comm: Any, own: ViewValue, into: ViewValue, counts:
 
 # what the ranks up to one have
 
-def prefix(ctx: Context, comm: Any, given: ViewValue, how: str, count: int) -> Value:
+def prefix(ctx: Context, comm: Any, given: ViewValue, how: str, count: int, of_rank: bool = False) -> Value:
     """The reduction of what the first `count` ranks have. Every rank gets all of it: of a sum from one end there is no
-    transpose among the operations of MPI."""
+    transpose among the operations of MPI. of_rank: `count` differs from rank to rank."""
     rows = rows_of(ctx, comm, given)
-    collective(ctx, comm, "allgather", MessageBuffers((given,), (rows,), size_of(given), given.dtype))
+    collective(ctx, comm, "allgather", MessageBuffers((given,), (rows,), size_of(given), given.dtype), of_rank=of_rank)
     some = subscript(ctx, rows, slice(0, count))
     total = as_array(ctx, ctx.invoke(ctx, _OF_ROWS[how], [some], {"axis": 0}))
     return same_type(ctx, total, given.dtype)
@@ -200,7 +200,7 @@ def _before(ctx: Context, comm: Any, given: ViewValue, op: Value, count: int) ->
     how = how_of(ctx, op, given.dtype.kind)
     if given.dtype.kind == "b":
         raise ctx.refuse("a scan of flags", "scan numbers", "SG121")
-    total = prefix(ctx, comm, given, how, max(count, 1))
+    total = prefix(ctx, comm, given, how, max(count, 1), of_rank=True)
     return total if count else None
 
 

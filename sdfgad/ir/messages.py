@@ -46,6 +46,8 @@ the results as operands, too, ahead of them."""
 POSTED = "posted"
 """The mark of a collective that does not block on any rank, as the program says there: MPI takes one that blocks for
 another one."""
+OF_RANK = "of rank"
+"""The mark of a collective of whose result each rank takes another part, as of a scan: no number of all ranks."""
 ANYBODY = -2**40
 """In numbers: any source, any tag."""
 FLAG = np.dtype(np.int64)

@@ -1,7 +1,9 @@
 """What a rank knows of a value: whether it is made of its own numbers, of what all ranks have, or of both."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from sdfgad.ir.messages import (
     DUALS,
     EXCHANGE,
     NUMBERS,
+    OF_RANK,
     OP,
     REVERSE,
     dual,
@@ -25,16 +28,18 @@ from sdfgad.ir.messages import (
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, axis
 
 FLOAT, WORLD, HALF = np.dtype(float), 7, 8
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def array(name: str, *shape: int, role: str = "transient") -> Array:
     return Array(name, shape, FLOAT, role)
 
 
-def message(kind: str, into: list[View], out: list[View], communicator: int = WORLD) -> Lib:
+def message(kind: str, into: list[View], out: list[View], communicator: int = WORLD,
+            more: Mapping[str, Any] = NOTHING) -> Lib:
     numbers = View(f"to{communicator}", (ix(2),), (ix(axis(0)),), np.dtype(np.int64))
     both = (numbers, numbers) if kind == EXCHANGE else (numbers,)
-    attrs = MappingProxyType({"kind": kind, "dtype": FLOAT, "count": 1})
+    attrs = MappingProxyType({"kind": kind, "dtype": FLOAT, "count": 1, **more})
     return Lib(OP, (*into, order_view()), (*out, *both, order_view()), attrs)
 
 
@@ -71,6 +76,7 @@ TOTAL = message("allreduce", [S], [X])
     ((message(EXCHANGE, [S], [X]),), True, False),
     ((message("reduce", [S], [X]),), True, False),
     ((message("allreduce", [S], [X], HALF),), True, False),
+    ((message("allgather", [S], [X], more={OF_RANK: True}),), True, False),
     ((put("s", times("x", 1.0)), message("bcast", [], [S])), False, True),
     ((put("s", const(2.0, FLOAT)),), False, False)])
 def test_what_a_value_is_made_of(body: tuple[Stmt, ...], own: bool, common: bool) -> None:
@@ -97,6 +103,14 @@ def test_a_loop_hands_values_on() -> None:
     assert known(body, "t").own
 
 
+@pytest.mark.parametrize("trips", [1, 2])
+def test_the_last_iteration_may_be_an_early_one(trips: int) -> None:
+    """What a loop makes common in its end is a rank's own where it was read at the beginning."""
+    body = (put("s", load("x")), put("t", load("s")), put("u", load("s")),
+            Loop(Range("k", ix(0), ix(trips)), (put("u", load("t")), put("t", load("s")), TOTAL)))
+    assert known(body, "t" if trips == 1 else "u", array("u")).own
+
+
 def test_a_while_loop_is_as_common_as_its_condition() -> None:
     flag = Array("flag", (), np.dtype(bool))
     run = While("flag", (put("s", times("s", 0.5)),), "trips")
@@ -106,6 +120,24 @@ def test_a_while_loop_is_as_common_as_its_condition() -> None:
 
     assert not known((TOTAL, decided("s"), run), "s", flag).own
     assert known((TOTAL, decided("x"), run), "s", flag).own
+
+
+def test_temporaries_of_an_iteration_hand_nothing_on() -> None:
+    """A loop may have any number of them: each is filled before it is read."""
+    names = [f"t{k}" for k in range(20)]
+    line = [put(name, times(before, 0.5)) for before, name in zip(["s", *names], names)]
+    loop = Loop(Range("k", ix(0), ix(3)), (*line, put("s", load(names[-1]))))
+    assert not known((TOTAL, loop), "s", *map(array, names)).own
+    assert known((TOTAL, put("t", load("x")), Loop(loop.range, (*loop.body, put("s", times("t", 0.5))))), "s",
+                 *map(array, names)).own
+
+
+def test_a_long_chain_is_not_looked_into() -> None:
+    names = [f"t{k}" for k in range(20)]
+    empty = [put(name, const(0.0, FLOAT)) for name in names]
+    chain = [put(name, load(before)) for before, name in zip(["s", *names], names)]
+    body = (TOTAL, *empty, Loop(Range("k", ix(0), ix(3)), tuple(reversed(chain))))
+    assert known(body, names[-1], *map(array, names)).own
 
 
 def test_marks_tell_statements_apart_and_not_names() -> None:

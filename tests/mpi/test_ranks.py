@@ -172,13 +172,13 @@ def test_messages_that_carry_no_derivative(on_two: dict[str, Any]) -> None:
 
 def test_objectives(on_two: dict[str, Any]) -> None:
     found = {n: f for n, f in on_two.items() if n.startswith("objective ")}
-    assert len(found) == 7
+    assert len(found) == 9
     for name, one in found.items():
         assert one["slope"] < 1e-7 and one["value"] < 1e-14, name
 
 
 def test_an_objective_that_is_not_clear_is_a_question(on_two: dict[str, Any]) -> None:
-    for name, why in {"scaled": "of each rank's own", "unlike": "not alike"}.items():
+    for name, why in {"scaled": "of each rank's own", "unlike": "not alike", "late": "of each rank's own"}.items():
         for form, message in on_two[f"question {name}"]["error"]:
             assert form == "OutputError" and why in message and 'objective="same"' in message
     answered = on_two["question answered"]

@@ -7,7 +7,7 @@ import pytest
 import sdfgad
 from sdfgad.codegen.cpu.order.clipped import whole_terms_apart
 from sdfgad.ir.index import Ix, ix, maximum, minimum
-from sdfgad.ir.program import Map
+from sdfgad.ir.program import Map, Range
 from sdfgad.thresholds import thresholds
 from tests.codegen.build_programs import F8, load, mapped, mul, program, span, store
 from tests.support.oracle import check_same, numerical_gradient
@@ -41,6 +41,21 @@ def test_points_with_all_terms(stmt: Map, whole: tuple[int, int]) -> None:
     assert all(m.domain[1].trips == TERMS for m in found)
 
 
+def test_borders_of_both_axes() -> None:
+    """Corners, edges, and a middle of which all terms are numbers."""
+    def of(point: Ix, term: str) -> list[Range]:
+        return [span(next(iter(point.symbols)), N), span(term, maximum(point - 37, 0), minimum(point + 1, 3))]
+
+    stmt = mapped([*of(I, "d"), *of(ix("j"), "e")],
+                  store("t", ["i", "j"], mul(load("k", "d", "e"), load("y", I - D, ix("j") - ix("e"))), "+"))
+    before = program((stmt,), {"t": ((N, N), F8), "k": ((3, 3), F8), "y": ((N, N), F8)}, {})
+    made = whole_terms_apart(stmt)
+    check_same(before, before.but(body=made), tolerance=0.0)
+    whole = [m for m in made if all(i.const is not None for r in m.domain for i in (r.start, r.stop))]
+    assert len(made) == 9
+    assert [[r.trips for r in m.domain] for m in whole] == [[36, 3, 36, 3]]
+
+
 @pytest.mark.parametrize("stmt", [
     gathered(0, TERMS, I + D),
     gathered(0, minimum(I + 1, TERMS), points=(thresholds().whole_terms + 5,)),
@@ -64,3 +79,21 @@ def test_transposed_convolution() -> None:
     found = sdfgad.grad(smooth, wrt=("x", "k"))(x, k)
     np.testing.assert_allclose(found.x, numerical_gradient(smooth, [x, k]), rtol=1e-6)
     np.testing.assert_allclose(found.k, numerical_gradient(smooth, [x, k], 1), rtol=1e-6)
+
+
+def test_transposed_convolution_of_channels() -> None:
+    """The middle of an image is in register tiles."""
+    def layer(x, w):
+        y = np.zeros((2, 18, 18))
+        for o in range(2):
+            for i in range(2):
+                for a in range(3):
+                    for b in range(3):
+                        y[o] += w[o, i, a, b] * x[i, a:a + 18, b:b + 18]
+        return np.sum(y ** 2)
+
+    rng = np.random.default_rng(2)
+    x, w = rng.random((2, 20, 20)), rng.random((2, 2, 3, 3))
+    found = sdfgad.grad(layer, wrt=("x", "w"))(x, w)
+    np.testing.assert_allclose(found.x, numerical_gradient(layer, [x, w]), rtol=1e-5)
+    np.testing.assert_allclose(found.w, numerical_gradient(layer, [x, w], 1), rtol=1e-5)

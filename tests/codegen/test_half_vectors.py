@@ -44,6 +44,12 @@ def test_where_half_a_vector_or_more_is_left_over(points: int, halved: bool) -> 
     assert "omp simd" in text_of(span("j", points), points)
 
 
+@pytest.mark.parametrize(("points", "shared"), [(2, False), (3, True)])
+def test_one_or_two_terms_are_added_one_by_one(points: int, shared: bool) -> None:
+    """At the border of a convolution, setting up lanes took longer than the sum."""
+    assert ("omp simd" in text_of(span("j", points), points)) == shared
+
+
 def test_single_precision_has_twice_the_points() -> None:
     assert "simdlen(8)" in text_of(span("j", 24), 24, F4)
     assert "simdlen" not in text_of(span("j", 20), 20, F4)

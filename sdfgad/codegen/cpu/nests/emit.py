@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, local, surely_runs, symbol
+from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, local, most_trips, surely_runs, symbol
 from sdfgad.codegen.cpu.nests.apart import told_apart
 from sdfgad.codegen.cpu.nests.half_vectors import half_width
 from sdfgad.codegen.cpu.nests.injective import injective_variables
@@ -237,9 +237,15 @@ def _clauses(frame: Frame, stmt: Map, nest: LoopNest, sums: Mapping[int, str]) -
     stores = {k: p for k, p in enumerate(stmt.body) if isinstance(p, Store)}
     reduced = [(*_SIMD_REDUCIBLE[stores[k].op or ""], stores[k].array, name) for k, name in sums.items()]
     known = all(frame.arrays[array].dtype.kind in kinds for _, kinds, array, _ in reduced)
-    if reduced and not (known and unit_strides(frame, stmt, nest.loops[-1].var)):
+    if reduced and not (known and _fills_lanes(frame, nest.loops[-1]) and unit_strides(frame, stmt, nest.loops[-1].var)):
         return None
     return " ".join(f"reduction({op}:{name})" for op, _, _, name in reduced)
+
+
+def _fills_lanes(frame: Frame, r: Range) -> bool:
+    """Whether a loop may have as many terms as there are lanes; for fewer it takes longer to set them up."""
+    most = most_trips(r, frame.bounds)
+    return most is None or most > 2
 
 
 def unit_strides(frame: Frame, stmt: Map, var: str) -> bool:

@@ -22,6 +22,7 @@ def whole_terms_apart(stmt: Map) -> tuple[Map, ...]:
     ->   map i = 0:6, d = 0:i + 1: ... ; map i = 6:m, d = 0:7: ... ; map i = m:n, d = i - m + 1:7: ...
 
     The transpose of a convolution looks like this: vectors and registers want the same number of terms everywhere.
+    Where borders cut off along several axes, so do the parts.
     """
     for inner in stmt.domain:
         for outer in stmt.domain:
@@ -29,7 +30,7 @@ def whole_terms_apart(stmt: Map) -> tuple[Map, ...]:
             if outer is not inner and ends is not None and outer.step == 1:
                 parts = _cut(outer, *ends)
                 if parts is not None:
-                    return _parts(stmt, outer, inner, parts, ends)
+                    return tuple(p for m in _parts(stmt, outer, inner, parts, ends) for p in whole_terms_apart(m))
     return (stmt,)
 
 

@@ -121,6 +121,16 @@ def test_distant_elements_stay_apart() -> None:
     assert len(maps(joined(build(column("y"), column("z"))))) == 2
 
 
+@pytest.mark.parametrize("shared, count", [("exp", 1), ("neg", 2)])
+def test_distant_elements_of_one_row_are_worth_common_work(shared: str, count: int) -> None:
+    """There is one order of the loop, so that both go through the same lines of the cache."""
+    def summed(target: str, fn: str) -> Map:
+        return mapped(POINTS[:1], store(target, (0, 0), mul(call(fn, load("wide", "i", 3)), load("row", "i")), "+"))
+
+    made = joined(build(summed("y", "exp"), summed("z", shared)), tolerance=1e-13)
+    assert sum(len(m.domain) == 1 for m in maps(made)) == count
+
+
 def test_small_maps_stay_as_they_are() -> None:
     assert len(maps(joined(build(pointwise("y", X), pointwise("z", X)), limits=JoinLimits()))) == 2
 

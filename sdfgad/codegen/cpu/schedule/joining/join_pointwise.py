@@ -124,7 +124,7 @@ class _Joiner:
         if _scattered(first) or _scattered(moved):
             # Neither has vectors to lose.
             return moved if _decided(first) and _decided(moved) else None
-        return None if self._near(first).isdisjoint(self._near(moved)) else moved
+        return None if self._far_apart(first, moved) else moved
 
     def _joined(self, first: Map, moved: Map, parallel: bool) -> Block | None:
         """Both maps, which are alike, as one, where no point touches what another one writes."""
@@ -138,6 +138,12 @@ class _Joiner:
             return None
         self.arrays = lines.arrays
         return (*pair.before, forward_values(both, self.arrays), *pair.after)
+
+    def _far_apart(self, first: Map, second: Map) -> bool:
+        """Whether no variable goes through what both touch in short steps. With one variable, and work in common, they
+        go through it alike anyhow."""
+        alike = len(first.domain) == 1 and not _shared(first).work.isdisjoint(_shared(second).work)
+        return not alike and self._near(first).isdisjoint(self._near(second))
 
     def _near(self, stmt: Map) -> frozenset[str]:
         """The variables along which every access stays near the one before. Arrays keep their shapes meanwhile."""

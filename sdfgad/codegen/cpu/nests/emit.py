@@ -237,7 +237,8 @@ def _clauses(frame: Frame, stmt: Map, nest: LoopNest, sums: Mapping[int, str]) -
     stores = {k: p for k, p in enumerate(stmt.body) if isinstance(p, Store)}
     reduced = [(*_SIMD_REDUCIBLE[stores[k].op or ""], stores[k].array, name) for k, name in sums.items()]
     known = all(frame.arrays[array].dtype.kind in kinds for _, kinds, array, _ in reduced)
-    if reduced and not (known and _fills_lanes(frame, nest.loops[-1]) and unit_strides(frame, stmt, nest.loops[-1].var)):
+    last = nest.loops[-1]
+    if reduced and not (known and _fills_lanes(frame, last) and unit_strides(frame, stmt, last.var)):
         return None
     return " ".join(f"reduction({op}:{name})" for op, _, _, name in reduced)
 

@@ -236,6 +236,22 @@ def test_an_element_number_through_a_temporary():
     assert loops(parallel(made, {"x": np.arange(4.0), "k": k})) == 0
 
 
+@pytest.mark.parametrize("place", [I, ix(0)], ids=["each iteration", "one element"])
+def test_an_element_number_in_an_element_of_a_temporary(place) -> None:
+    body = [one("at", (place,), at("k", I, dtype=I8)),
+            one("w", (number_at("at", place),), at("w", number_at("at", place)) + at("v", I))]
+    made = program({"k": ((N,), I8), "v": (N,)}, [zeros("w", N), loop(span("i", 0, N), *body)],
+                   w=(N,), at=((N,), I8), returns="w")
+    assert loops(parallel(made, {"k": np.array([1, 1, 0, 4, 2]), "v": np.arange(1.0, N + 1)})) == 0
+
+
+def test_a_temporary_of_which_another_element_is_read_stays() -> None:
+    body = [one("t", (0,), at("k", I, dtype=I8)), one("w", (I,), Term(cast(at("t", 1, dtype=I8).expr, F8)) + at("v", I))]
+    made = program({"k": ((N,), I8), "v": (N,)}, [one("t", (1,), lit(3, I8)), loop(span("i", 0, N), *body)],
+                   w=(N,), t=((2,), I8), returns="w")
+    parallel(made, {"k": np.array([1, 1, 0, 4, 2]), "v": np.arange(1.0, N + 1)})
+
+
 def test_a_product_of_matrices_stays_one():
     whole = View("C", (ix(N), ix(N)), (ix("_0"), ix("_1")), F8)
     body = Lib("matmul", (whole,), (replace(whole, array="A"), replace(whole, array="B")))

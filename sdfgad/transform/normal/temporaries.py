@@ -87,10 +87,11 @@ def _read_directly(body: Body, name: str, about: Sequence[int], scope: LoopScope
         return None
 
     def index(i: Ix) -> Ix:
-        return i.rebuild(lambda a: found if a == Elem(name, ()) else None) if i.elems else i
+        return i.rebuild(lambda a: found if a == Elem(name, store.index) else None) if i.elems else i
 
-    moved = {k: _reading(body[k], index, {name: e}) for k in about[1:]}
-    if any(clash(s, scope.path) for s in moved.values()):
+    moved = {k: _reading(body[k], index, Load(name, store.index, e.dtype), e) for k in about[1:]}
+    # Other elements of the temporary may be read, too.
+    if any(name in reads(s) or clash(s, scope.path) for s in moved.values()):
         return None
     return [moved.get(k, s) for k, s in enumerate(body) if k != about[0]]
 
@@ -104,9 +105,9 @@ def _as_index(e: Expr) -> Ix | None:
     return e.ix if isinstance(e, Index) and e.dtype.kind == "i" else None
 
 
-def _reading(stmt: Map, index: Callable[[Ix], Ix], values: Mapping[str, Expr]) -> Map:
+def _reading(stmt: Map, index: Callable[[Ix], Ix], old: Load, new: Expr) -> Map:
     def put(n: Expr) -> Expr | None:
-        return values.get(n.array) if isinstance(n, Load) else None
+        return new if n == old else None
 
     moved = map_stmt_indices(stmt, index)
     if not isinstance(moved, Map):

@@ -40,13 +40,13 @@ dicts, also where data decide how long they become (`while`, `break`, under a co
 `collections.deque`; `with` takes classes of the user's.
 Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them; what clocks show may be
 printed, and reach no result.
-Dicts with text or integer keys, namedtuples, dataclasses and `SimpleNamespace`, as arguments, values and results: their
-arrays and floats are data, everything else is a constant, methods and properties run in place. Loops and branches may
-bind a name to another one of the same structure, `s = State(s.u + du, s.h)`. Other objects are taken,
-too: what is asked of them is looked up at every call, their arrays are constants. Bound methods, `@sdfgad.grad` on a
-method. Sparse matrices of SciPy (csr, csc, coo) from outside or among the arguments are constants: `A @ x`, `A.T @ x`,
-`x @ A` and `A.dot(x)` are understood. So is `solve` of what `scipy.sparse.linalg.splu` and `factorized` made outside,
-and `spsolve` with a matrix from outside; its adjoint is a solution with the same factors.
+Dicts (keys are text, integers, or tuples of these), namedtuples, dataclasses and `SimpleNamespace`, as arguments,
+values and results: their arrays and floats are data, everything else is a constant, methods and properties run in
+place. Loops and branches may bind a name to another one of the same structure, `s = State(s.u + du, s.h)`. Other
+objects are taken, too: what is asked of them is looked up at every call, their arrays are constants. Bound methods,
+`@sdfgad.grad` on a method. Sparse matrices of SciPy (csr, csc, coo) from outside or among the arguments are constants:
+`A @ x`, `A.T @ x`, `x @ A` and `A.dot(x)` are understood. So is `solve` of what `scipy.sparse.linalg.splu` and
+`factorized` made outside, and `spsolve` with a matrix from outside; its adjoint is a solution with the same factors.
 Interpolants made outside may be called (`CubicSpline`, `PchipInterpolator`, `Akima1DInterpolator`, `PPoly`, `BSpline`,
 `interp1d` of the kind "linear"), their derivatives too (`spline(x, 1)`); `CubicSpline`, `make_interp_spline` of degree
 3 and 1 and a linear `interp1d` may be made inside, with knots and values that are differentiated. Polynomials that are

@@ -21,10 +21,15 @@ def contents(value: Any) -> Mapping[Any, Any] | None:
     if isinstance(value, (tuple, list)):
         return dict(enumerate(value))
     if form in DICTS:
-        return value if all(type(k) in (str, int) for k in value) else None
+        return value if all(map(_is_key, value)) else None
     if form is SimpleNamespace:
         return vars(value)
     return _fields(value) if is_plain_dataclass(form) else None
+
+
+def _is_key(key: Any) -> bool:
+    """Text, an integer, or a tuple of such."""
+    return type(key) in (str, int) or type(key) is tuple and all(map(_is_key, key))
 
 
 def _fields(value: Any) -> Mapping[str, Any] | None:

@@ -6,6 +6,7 @@ import inspect
 import operator
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
@@ -31,7 +32,7 @@ from sdfgad.frontend.mpi_types import DerivedType
 from sdfgad.frontend.ordered import in_order
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.run_texts import formatted
-from sdfgad.frontend.settled import has, taken
+from sdfgad.frontend.settled import ItemRefusal, has, of_kind, taken
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.sparse import is_sparse
 from sdfgad.frontend.stepping import strides_of
@@ -103,7 +104,7 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         return owner.kind.most  # type: ignore[attr-defined]
     if isinstance(owner, (IntValue, Function, ListValue, Grown)):
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
-    if is_number(owner) and name not in ("real", "imag", "dtype", "ndim", "size", "shape"):
+    if is_number(owner) and not isinstance(owner, Enum) and name not in ("real", "imag", "dtype", "ndim", "size", "shape"):
         return Method(owner, name)
     return _of_outside(ctx, owner, name)
 
@@ -297,10 +298,11 @@ def _few(ctx: Context, items: ListValue | tuple, k: IntValue) -> ListValue | tup
     """The items, unless they are too many, or the place is known where short loops are written out."""
     held = items.items if isinstance(items, ListValue) else items
     counting = [r.trips for r in ctx.builder.scope.ranges if r.var in k.ix.symbols]
-    short = counting and all(n is None or n <= UNROLL_TRIPS for n in counting)
+    short = not ctx.comparing and counting and all(n is None or n <= UNROLL_TRIPS for n in counting)
     if short or not 0 < len(held) <= MOST_COMPARED or any(isinstance(v, str) for v in held):
-        raise ctx.refuse("an item of a tuple or list chosen at run time", as_integer(
+        refusal = ctx.refuse("an item of a tuple or list chosen at run time", as_integer(
             ctx, k, "use an array, or a loop over a fixed number of items"), "SG105")
+        raise of_kind(ItemRefusal, refusal) if short else refusal
     return items
 
 

@@ -231,7 +231,7 @@ def parameter_names(arguments: ast.arguments) -> list[str]:
 
 
 def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
-    if isinstance(callee, Record) or method_of(callee) is not None:
+    if not is_of_constants(callee) and (isinstance(callee, Record) or method_of(callee) is not None):
         return _called(ctx, callee, arguments, keywords)
     function = undecorated(callee)
     if not isinstance(function, FunctionType):

@@ -76,6 +76,7 @@ class Context:
     rules_open: list[Any] = field(default_factory=list)  # whose rules are being translated
     foreign: Callable[[Any], Any] | None = None  # what translates calls of programs in other languages
     looping: int = 0  # how many loops of the program are being translated around this point
+    comparing: bool = False  # items of lists that a short loop counts are chosen in the run
     changing: list[Any] = field(default_factory=list)  # the fields of the loops and branches being translated
     ignored: dict[str, None] = field(default_factory=dict)  # calls that have been left out
     raised: Raised | None = None  # the last of its kind

@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Mapping, Sequence
+from enum import EnumMeta
 from types import MappingProxyType
 from typing import Any
 
@@ -278,6 +279,8 @@ def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) ->
         return subscript(ctx, base, items, any_order)
     if isinstance(base, (Masked, PlaceTable)) or isinstance(base, MaskPlaces) and base.part is not None:
         return places.item_at(ctx, base, items)
+    if isinstance(base, EnumMeta) and isinstance(items, str) and items in base.__members__:
+        return base[items]
     sequence = base.items if isinstance(base, ListValue) else base.parts if isinstance(base, MaskPlaces) else base
     if isinstance(base, Grown):
         counted = base.counter is not None and is_int(items)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
+from enum import EnumMeta
 from types import MappingProxyType
 
 import numpy as np
@@ -72,6 +73,9 @@ def is_of_sizes(callee: Value, arguments: Sequence[Value], keywords: Mapping[str
 
 
 def is_of_constants(callee: Value) -> bool:
+    """Whether a call is made now: also that of an enumeration, which looks up a member."""
+    if isinstance(callee, EnumMeta):
+        return True
     package = (getattr(callee, "__module__", None) or "").split(".")[0]
     return getattr(callee, "__name__", "") in _OF_CONSTANTS.get(package, ())
 
@@ -80,4 +84,4 @@ GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 PURE = (math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.trunc,
          int, float, bool, complex, str, tuple, max, min, sum, abs, round, len, divmod, pow, isinstance, range,
          np.dtype, np.finfo, np.iinfo, np.errstate, np.issubdtype, np.result_type, np.promote_types, np.isscalar,
-         sorted, type, slice, callable, any, all, set, frozenset, *GETTERS)
+         bin, hex, oct, chr, ord, sorted, type, slice, callable, any, all, set, frozenset, *GETTERS)

@@ -12,19 +12,20 @@ from sdfgad.frontend.elementwise import INT
 from sdfgad.frontend.exchanges import PASSED_OVER, run_exchanging
 from sdfgad.frontend.exits import flags_down
 from sdfgad.frontend.liveness import assigned
-from sdfgad.frontend.settled import ChangingRefusal
+from sdfgad.frontend.settled import ChangingRefusal, ItemRefusal
 from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.values import Value
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.program import Stmt
 
 UNROLL_TRIPS = 64
+_REASONS = {SharingRefusal: "sharing", ChangingRefusal: "changing", ItemRefusal: "item"}
 
 
 @dataclass(frozen=True)
 class LoopForm:
-    """One way to run a loop, and after what it is worth a try: at once, "exchange", "sharing", "changing" or any
-    "refusal"."""
+    """One way to run a loop, and after what it is worth a try: at once, "exchange", "sharing", "changing", "item" or
+    any "refusal"."""
 
     run: Callable[[], None]
     after: tuple[str, ...] = ("",)
@@ -54,9 +55,7 @@ def first_that_works(ctx: Context, stmt: ast.stmt, forms: Sequence[LoopForm]) ->
         except UnsupportedError as error:
             # A later form gets past the first refusal, unless the loop is too long to be unrolled.
             refusal = refusal if refusal is not None and error.code == PASSED_OVER else error
-            kind = "sharing" if isinstance(error, SharingRefusal) else "changing"
-            found = {"refusal", kind} if isinstance(error, (SharingRefusal, ChangingRefusal)) else {"refusal"}
-            reasons = (reasons | found) - {""}
+            reasons = (reasons | {"refusal", _REASONS.get(type(error), "refusal")}) - {""}
         back()
         if hinted:
             hinted, reasons = False, {""}
@@ -75,6 +74,21 @@ def changing_form(ctx: Context, run: Callable[[], None]) -> LoopForm:
             raise ctx.refuse("a loop whose first iterations are of another kind", code=PASSED_OVER) from error
 
     return LoopForm(tried, ("changing",))
+
+
+def comparing_form(ctx: Context, run: Callable[[], None]) -> LoopForm:
+    """A form of a short loop that cannot be written out: items of lists are chosen by comparing places in the run."""
+
+    def tried() -> None:
+        before, ctx.comparing = ctx.comparing, True
+        try:
+            run()
+        except UnsupportedError as error:
+            raise ctx.refuse("a loop that chooses items of lists", code=PASSED_OVER) from error
+        finally:
+            ctx.comparing = before
+
+    return LoopForm(tried, ("item",))
 
 
 def exchanging_form(ctx: Context, stmt: ast.For | ast.While, run: Callable[[], None]) -> LoopForm:

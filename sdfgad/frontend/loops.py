@@ -30,6 +30,7 @@ from sdfgad.frontend.loop_forms import (
     UNROLL_TRIPS,
     LoopForm,
     changing_form,
+    comparing_form,
     emit,
     exchanging_form,
     first_iteration,
@@ -211,7 +212,7 @@ def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: 
         forms.append(changing_form(ctx, lambda: _counted(ctx, stmt, rows, bind, exchange=True, blanks=True)))
     forms.append(exchanging_form(ctx, stmt, lambda: _counted(ctx, stmt, rows, bind, exchange=True)))
     if short:
-        forms.append(unrolled)
+        forms += [unrolled, comparing_form(ctx, lambda: _counted(ctx, stmt, rows, bind))]
     first_that_works(ctx, stmt, forms)
 
 

@@ -5,6 +5,7 @@ import inspect
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
 from functools import partial
 from types import FunctionType, MappingProxyType, MemberDescriptorType, SimpleNamespace
 from typing import Any
@@ -57,10 +58,15 @@ def item(ctx: Context, owner: Record, key: Value) -> Value:
 def _key(ctx: Context, owner: Record, key: Value) -> Any:
     if not is_dict(owner):
         raise ctx.refuse(f"a subscript of {describe(owner)}", code="SG105")
-    if not isinstance(key, (str, int, np.integer)):
-        raise ctx.refuse("a key of a dictionary that is no constant text or integer",
+    if not _is_key(key):
+        raise ctx.refuse("a key of a dictionary that is no constant text, integer or tuple of these",
                          as_integer(ctx, key, "choose with if and elif"), "SG105")
     return key
+
+
+def _is_key(key: Value) -> bool:
+    """What is known and stays what it is: text, an integer, a member of an enumeration, or a tuple of such."""
+    return isinstance(key, (str, int, np.integer, Enum)) or isinstance(key, tuple) and all(map(_is_key, key))
 
 
 def put(ctx: Context, owner: Record, key: Value, value: Value) -> None:

@@ -13,8 +13,8 @@ from sdfgad.frontend.arithmetic import on_masked
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import UFUNCS, as_array
-from sdfgad.frontend.masking import CHOSEN, mask_view, over_mask, same_mask
-from sdfgad.frontend.values import ListValue, Masked, Method, Opaque, SelectedColumns, Value
+from sdfgad.frontend.masking import CHOSEN, as_masked, mask_view, over_mask, same_mask
+from sdfgad.frontend.values import ListValue, Masked, MaskPlaces, Method, Opaque, SelectedColumns, Value
 
 _POINTWISE = frozenset((np.where, np.round, np.around, np.isclose, np.nan_to_num, np.sinc, np.fix, np.ones_like,
                         np.zeros_like))
@@ -45,6 +45,9 @@ _ALONG_ROWS: Mapping[Callable[..., Any], Callable[..., Any]] = MappingProxyType(
 _RUNNING: Mapping[Callable[..., Any], int] = MappingProxyType({np.cumsum: 0, np.cumprod: 1})
 """What goes on from one number to the next, and what changes nothing of it."""
 
+_OF_NUMBERS = frozenset((np.max, np.min, np.amax, np.amin, np.sum, np.mean, np.median, np.std, np.var))
+"""What an index array of `np.nonzero` may be given to, as numbers that a mask selects."""
+
 _STACKED = frozenset((np.stack, np.vstack))
 
 
@@ -52,6 +55,8 @@ def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
     """What a function gives for data selected by a mask; None where nothing special is known of it."""
     if callee in _JOINED and (found := _joined(ctx, callee, arguments, keywords)) is not None:
         return found
+    if callee in _OF_NUMBERS and arguments and isinstance(arguments[0], MaskPlaces) and arguments[0].part is not None:
+        return ctx.invoke(ctx, callee, [as_masked(ctx, arguments[0]), *arguments[1:]], keywords)
     if not any(isinstance(a, CHOSEN) for a in (*arguments, *keywords.values())) or not callable(callee):
         return None
     if callee is np.polyfit or callee is np.linalg.lstsq:

@@ -3,13 +3,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.values import Grown, Iterated, ListValue, Maybe, Opaque, Record, Rows, Value
 from sdfgad.ir.index import Ix
+
+Refusal = TypeVar("Refusal", bound=UnsupportedError)
 
 _HELP = "give it a value before the loop or branch"
 
@@ -31,24 +33,32 @@ class ChangingRefusal(UnsupportedError):
     first alone."""
 
 
+class ItemRefusal(UnsupportedError):
+    """A refusal of an item of a list at a place that a short loop counts: where that is written out, it is known."""
+
+
 class GrowingRefusal(UnsupportedError):
     """A refusal because a loop makes a list, `changed`, longer or shorter."""
 
     changed: ListValue | Grown | None = None
 
 
+def of_kind(kind: type[Refusal], found: UnsupportedError) -> Refusal:
+    """A refusal as one of a kind."""
+    return kind(found.what, source=found.source, code=found.code, help=found.help, calls=found.calls,
+                within=found.within)
+
+
 def growing(found: UnsupportedError, changed: ListValue | Grown) -> GrowingRefusal:
     """A refusal as one of a list whose length changes."""
-    made = GrowingRefusal(found.what, source=found.source, code=found.code, help=found.help, calls=found.calls,
-                          within=found.within)
+    made = of_kind(GrowingRefusal, found)
     made.changed = changed
     return made
 
 
 def changing(found: UnsupportedError) -> ChangingRefusal:
     """A refusal as one of what changes."""
-    return ChangingRefusal(found.what, source=found.source, code=found.code, help=found.help, calls=found.calls,
-                           within=found.within)
+    return of_kind(ChangingRefusal, found)
 
 
 def unsettled(ctx: Context, what: str) -> ChangingRefusal:

@@ -104,7 +104,8 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         return owner.kind.most  # type: ignore[attr-defined]
     if isinstance(owner, (IntValue, Function, ListValue, Grown)):
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
-    if is_number(owner) and not isinstance(owner, Enum) and name not in ("real", "imag", "dtype", "ndim", "size", "shape"):
+    number = is_number(owner) and not isinstance(owner, Enum)
+    if number and name not in ("real", "imag", "dtype", "ndim", "size", "shape"):
         return Method(owner, name)
     return _of_outside(ctx, owner, name)
 

@@ -246,7 +246,8 @@ def test_an_element_number_in_an_element_of_a_temporary(place) -> None:
 
 
 def test_a_temporary_of_which_another_element_is_read_stays() -> None:
-    body = [one("t", (0,), at("k", I, dtype=I8)), one("w", (I,), Term(cast(at("t", 1, dtype=I8).expr, F8)) + at("v", I))]
+    other = Term(cast(at("t", 1, dtype=I8).expr, F8))
+    body = [one("t", (0,), at("k", I, dtype=I8)), one("w", (I,), other + at("v", I))]
     made = program({"k": ((N,), I8), "v": (N,)}, [one("t", (1,), lit(3, I8)), loop(span("i", 0, N), *body)],
                    w=(N,), t=((2,), I8), returns="w")
     parallel(made, {"k": np.array([1, 1, 0, 4, 2]), "v": np.arange(1.0, N + 1)})

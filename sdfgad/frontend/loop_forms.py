@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.carried import ExchangedNames
@@ -19,7 +20,7 @@ from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.program import Stmt
 
 UNROLL_TRIPS = 64
-_REASONS = {SharingRefusal: "sharing", ChangingRefusal: "changing", ItemRefusal: "item"}
+_REASONS = MappingProxyType({SharingRefusal: "sharing", ChangingRefusal: "changing", ItemRefusal: "item"})
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,8 @@ def number_of_bins(ctx: Context, x: Value) -> int:
 
 _OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({
     "collections": frozenset(("namedtuple",)), "_bisect": frozenset(("bisect", "bisect_left", "bisect_right")),
-    "sdfgad": frozenset(("savgol_weights", "window_of")), "numpy": frozenset((
+    "sdfgad": frozenset((
+        "savgol_weights", "window_of", "turned_by", "edge_of_sections", "low_pass", "slower")), "numpy": frozenset((
         "hanning", "hamming", "blackman", "bartlett", "kaiser", "tril_indices", "triu_indices", "diag_indices", "ix_",
         "ravel_multi_index", "union1d", "intersect1d", "setdiff1d", "unique",
         "matrix_rank", "leggauss", "chebgauss", "hermgauss", "laggauss")),
@@ -56,7 +57,7 @@ _OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({
         "blackmanharris", "flattop", "cosine", "get_window", "firwin", "butter", "cheby1", "cheby2", "ellip", "bessel",
         "iirfilter", "savgol_coeffs", "next_fast_len", "fftfreq", "rfftfreq", "dft", "hadamard", "hilbert", "pascal",
         "factorial", "factorial2", "factorialk", "perm", "comb", "roots_legendre", "roots_hermite", "roots_chebyt",
-        "roots_laguerre", "roots_jacobi"))})
+        "roots_laguerre", "roots_jacobi", "invhilbert", "helmert", "invpascal", "newton_cotes", "zeta"))})
 """Functions of a package that are run now, when all that they get is known."""
 
 

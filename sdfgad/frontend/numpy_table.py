@@ -20,6 +20,7 @@ from sdfgad.frontend import (
     fourier,
     ignored,
     implicit,
+    integrals,
     iterator_rules,
     linalg,
     places,
@@ -359,7 +360,7 @@ METHODS: Mapping[str, Any] = MappingProxyType({
 OUTSIDE: Mapping[tuple[str, str], Rule] = MappingProxyType({
     ("scipy", "lu_factor"): factors.lu_factor, ("scipy", "lu_solve"): factors.lu_solve,
     ("scipy", "spsolve"): factors.spsolve, ("scipy", "solve_triangular"): linalg.solve_triangular,
-    ("scipy", "inv"): decompositions.inverse,
+    ("scipy", "inv"): decompositions.inverse, ("scipy", "quad"): integrals.quad,
     ("sdfgad", "stop_gradient"): stop_gradient, ("sdfgad", "linear_solve"): implicit.linear_solve,
     ("sdfgad", "root"): implicit.root, ("sdfgad", "fixed_point"): implicit.fixed_point,
     ("sdfgad", "vmap"): batches.vmap,

@@ -15,14 +15,20 @@ from sdfgad.frontend.bodies import (
     distances,
     families,
     floats,
+    functions_of_matrices,
     images,
     implicit,
     interpolation,
     joining,
     mapping,
+    moments,
     numeric,
+    quadrature,
+    ranks,
+    resampling,
     series,
     special,
+    spectra,
     statistics,
     transforms,
 )
@@ -114,7 +120,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     **operators.BODIES,
     **{f: f for f in implicit.PARTS},
     **{f: f for f in (products.by_rows, products.by_columns, products.by_entries, products.triangles)},
-    **{f: f for f in interpolation.PARTS},
+    **{f: f for f in (*interpolation.PARTS, *quadrature.PARTS)},
     shapes.batched_matmul: shapes.batched_matmul,
 })
 """NumPy's function -> its body."""
@@ -178,8 +184,12 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
     ("scipy.spatial", n): getattr(distances, n) for n in (
         "cdist", "pdist", "squareform", "distance_matrix", "euclidean", "sqeuclidean", "cityblock", "chebyshev",
         "minkowski", "cosine", "correlation", "canberra", "braycurtis", "seuclidean", "mahalanobis")} | {
-    ("scipy.interpolate", "interpn"): interpolation.interpn,
-    ("scipy.ndimage", "map_coordinates"): interpolation.map_coordinates,
+    (package, n): getattr(module, n) for package, module, names in (
+        ("scipy.ndimage", resampling, resampling.NAMES), ("scipy.ndimage", ranks, ranks.FILTERS),
+        ("scipy.signal", spectra, spectra.NAMES), ("scipy.signal", ranks, ("medfilt", "medfilt2d")),
+        ("scipy.stats", moments, moments.NAMES),
+        ("scipy.linalg", functions_of_matrices, functions_of_matrices.NAMES)) for n in names} | {
+    ("scipy.interpolate", "interpn"): interpolation.interpn, ("scipy.ndimage", "sum"): ranks.sum_labels,
     ("scipy.signal", "convolve"): filters.convolve_all, ("scipy.signal", "correlate"): filters.correlate_all})
 """Functions of packages that need not be installed, by package, or the part of it, and name, and their bodies."""
 

@@ -188,21 +188,5 @@ def interpn(points, values, xi, method="linear", bounds_error=True, fill_value=n
     return on_grid(points, values, xi, bounds_error, fill_value)
 
 
-def map_coordinates(input, coordinates, output=None, order=3, mode="constant", cval=0.0, prefilter=True):
-    if order != 1 or output is not None or mode not in ("constant", "nearest"):
-        raise ValueError("coordinates with splines (order=1 are lines), or mode= other than 'constant' and 'nearest'")
-    values, places = np.asarray(input), np.asarray(coordinates) * 1.0
-    first, share, outside = [], [], places[0] < places[0]
-    for d in range(values.ndim):
-        last = values.shape[d] - 1
-        place = np.clip(places[d], 0.0, 1.0 * last)
-        k = np.clip(np.floor(place).astype(np.int64), 0, max(last - 1, 0))
-        first.append(k)
-        share.append(place - k)
-        outside = outside | (places[d] < 0) | (places[d] > last)
-    found = _of_corners(values * 1.0, first, share)
-    return np.where(outside, cval, found) if mode == "constant" else found
-
-
 PARTS = (evaluated, cubic_spline, linear_pieces, on_lines, hermite_pieces, monotone_pieces, akima_pieces, on_grid)
 """What rules run here in place of a call."""

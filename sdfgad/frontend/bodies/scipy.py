@@ -73,7 +73,12 @@ def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):
     return solve_triangular(factor, solve_triangular(factor, b, trans=1))
 
 
-def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, check_finite=True):
+def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, check_finite=True,
+         subset_by_index=None):
+    if subset_by_index is not None:
+        found = eigh(a, b, lower)
+        first, last = subset_by_index
+        return found[0][first:last + 1] if eigvals_only else (found[0][first:last + 1], found[1][:, first:last + 1])
     if b is not None:
         factor, reduced = of_pair(a, b, lower)
         found = np.linalg.eigh(reduced)

@@ -1,0 +1,34 @@
+"""`scipy.integrate.quad`: between numbers, or up to infinity, which has to be known before the call."""
+from __future__ import annotations
+
+import math
+
+from sdfgad.frontend.bodies import quadrature as bodies
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.values import Value, is_number
+
+
+def _infinite(bound: Value) -> int:
+    """1 and -1 for the two infinities, 0 for numbers. What is no number before the call is looked at in the run."""
+    return int(math.copysign(1, bound)) if is_number(bound) and math.isinf(bound) else 0  # type: ignore[arg-type]
+
+
+def quad(ctx: Context, func: Value, a: Value, b: Value, args: Value = (), full_output: Value = 0,
+         epsabs: Value = 1.49e-8, epsrel: Value = 1.49e-8, limit: Value = 50, points: Value = None,
+         weight: Value = None, wvar: Value = None, wopts: Value = None, maxp1: Value = 50, limlst: Value = 50,
+         complex_func: Value = False) -> Value:
+    """The integral and a bound of its error."""
+    if full_output or points is not None or weight is not None or complex_func:
+        raise ctx.refuse("quad with points, weights, complex values or more than the integral and its error",
+                         "add up the integrals between the points, or put the weight into the function", "SG101")
+    options = [args if isinstance(args, tuple) else (args,), epsabs, epsrel, limit]
+    low, high = _infinite(a), _infinite(b)
+    if low == high:
+        return ctx.invoke(ctx, bodies.quad, [func, a, b, *options], {})
+    if low and high:
+        found = ctx.invoke(ctx, bodies.quad_beyond, [func, 0.0, 0, *options], {})
+        return found if low < 0 else ctx.invoke(ctx, bodies.turned, [*found], {})
+    start, sign = (b, low) if low else (a, high)
+    found = ctx.invoke(ctx, bodies.quad_beyond, [func, start, sign, *options], {})
+    forward = sign > 0 if high else sign < 0
+    return found if forward else ctx.invoke(ctx, bodies.turned, [*found], {})

@@ -44,6 +44,7 @@ class Builder:
     """The program under construction."""
 
     fragile: frozenset[str] = frozenset()  # containers and literals found to be written, of what was assumed not to be
+    apart: bool = False  # whether `t = a if c else b` is a branch, as a choice between arrays has been refused
     numbers: set[str] = field(default_factory=set)  # arguments without dimensions that are taken for numbers
     arrays: dict[str, Array] = field(default_factory=dict)
     constants: dict[str, np.ndarray] = field(default_factory=dict)

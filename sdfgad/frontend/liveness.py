@@ -60,6 +60,16 @@ def assigned(body: Sequence[ast.stmt]) -> list[str]:
     return list(found)
 
 
+def as_branch(stmt: ast.stmt, known: Liveness) -> ast.stmt:
+    """t = a if c else b   ->   if c: t = a   else: t = b"""
+    if not (isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.IfExp)):
+        return stmt
+    body, orelse = (ast.copy_location(ast.Assign(stmt.targets, v), stmt) for v in (stmt.value.body, stmt.value.orelse))
+    made = ast.copy_location(ast.If(stmt.value.test, [body], [orelse]), stmt)
+    known.after.update(dict.fromkeys((made, body, orelse), known.after[stmt]))
+    return made
+
+
 def has_exit(body: Sequence[ast.stmt], kinds: tuple[type, ...] = (ast.Break, ast.Continue, ast.Return)) -> bool:
     """Whether a block may leave early by a statement of these kinds that belongs to it."""
     return any(_leaves(s, kinds) for s in body)

@@ -18,6 +18,7 @@ from sdfgad.errors import UnsupportedError, UsageError, unsupported
 from sdfgad.frontend.accesses import IndexedAccess, check_known
 from sdfgad.frontend.aliases import check_written
 from sdfgad.frontend.arithmetic import items_of, kept
+from sdfgad.frontend.branches import another_try
 from sdfgad.frontend.builder import AssumptionFailed, Builder
 from sdfgad.frontend.calls import invoke, run_top, run_wrapper, top_frame
 from sdfgad.frontend.context import Context
@@ -140,12 +141,10 @@ def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mappi
         try:
             return _translate(called, builder)
         except AssumptionFailed as again:
-            builder = Builder(fragile=builder.fragile | {again.container})
+            builder = Builder(fragile=builder.fragile | {again.container}, apart=builder.apart)
         except UnsupportedError as error:
-            # What a number does not take, an array may: what was refused first says more than what is now.
-            if refused or not builder.numbers:
-                raise (refused or error) from None
-            refused, builder = error, Builder(fragile=builder.fragile | builder.numbers)
+            refused = refused or error  # what was refused first says more
+            builder = another_try(builder, error, refused)
     raise unsupported(code.at(code.node), "a program whose integer arrays change too often", code="SG105")
 
 

@@ -28,7 +28,7 @@ from sdfgad.frontend.generators import Yielding, listed
 from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.handlers import run_try
 from sdfgad.frontend.in_place import check_update
-from sdfgad.frontend.liveness import always_exits, has_exit
+from sdfgad.frontend.liveness import always_exits, as_branch, has_exit
 from sdfgad.frontend.local_classes import define_class
 from sdfgad.frontend.loops import run_for
 from sdfgad.frontend.managers import run_with
@@ -67,6 +67,7 @@ def execute(ctx: Context, body: Sequence[ast.stmt]) -> None:
     """Run statements in order; what follows a possible break, continue or return is guarded."""
     for k, stmt in enumerate(body):
         rest = body[k + 1:]
+        stmt = as_branch(stmt, ctx.frame.liveness) if ctx.builder.apart else stmt
         if isinstance(stmt, ast.If):
             _if(ctx, stmt, rest)
             return
@@ -154,8 +155,8 @@ def _branch(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence[ast.stmt
 
     def way(body: Sequence[ast.stmt], holds: bool) -> None:
         tell(ctx, stmt.test, holds)
-        execute(ctx, body)
-        if inside[not holds]:
+        execute(ctx, [*body, *rest] if all(inside) else body)
+        if inside[not holds] and not all(inside):
             _rest(ctx, stmt, rest)
 
     run_branches(ctx, condition, lambda: way(stmt.body, True), lambda: way(stmt.orelse, False),

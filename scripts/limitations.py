@@ -37,7 +37,9 @@ name (`zip`, `map`, generator expressions) give their items once, or one by one 
 they are asked. Generators (`yield`) are looped over, or put in a list, or stand beside arrays, lists and ranges in
 `zip`; two of them only where they are given nothing but numbers. Loops append to lists, which may be in objects and
 dicts, also where data decide how long they become (`while`, `break`, under a condition), and `for` loops to
-`collections.deque`; `with` takes classes of the user's.
+`collections.deque`; `np.arange`, `np.zeros`, `np.ones` and `np.full` are as long as such a list (`len(h)`); `with`
+takes classes of the user's. A name may stand for one of several arrays, which data choose (`t = a if c else b`, or in
+branches), and be updated: what follows is then translated for each of them, up to 4 choices deep.
 Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them; what clocks show may be
 printed, and reach no result.
 Dicts (keys are text, integers, or tuples of these), namedtuples, dataclasses and `SimpleNamespace`, as arguments,
@@ -67,8 +69,8 @@ number taken away from it, and such a list as a result, or where its length has 
 lists that branches, or loops that are not written out, change at a place known only at run time or make longer in other
 ways, iterators used up in a loop or branch that they were not made in, and what is left of one that has been used in
 part, attributes of objects from outside set, arrays
-whose length depends on data as results, rebinding one of several arrays
-under a run-time condition and then updating it in place (begin with copies: `a = a.copy()`; arrays
+whose length depends on data as results, updates of one of several arrays which data choose in an argument or from a
+list (give it a name: `t = a if c else b`), or, where loops hand it on, from one iteration to the next (arrays
 that exchange their names in a loop, `a, b = b, a`, are taken, also where data end it, and where nothing else shows
 them while they change places), reading `z` after an update of `z.real` under another name, or the other way round,
 and the same of what `reshape` and `ravel` make of arrays that are not in C order, where NumPy may show the array
@@ -108,6 +110,9 @@ cannot be returned, or combined with an array of a length of its own.
   or, where a tolerance drops singular values other than zero, that of what is kept.
 * Derivatives of `np.linalg.det` and `np.linalg.slogdet` at a singular matrix raise `LinAlgError`; on a graphics
   processor their values do, too.
+* `scipy.linalg.sqrtm` and `logm` are real: a matrix with a negative eigenvalue, or without an inverse, raises an
+  `ArithmeticError` or `LinAlgError`. `quad` cuts pieces in halves and extrapolates nothing: where SciPy does, the two
+  differ within the tolerance, and where `limit` pieces are too few it raises an `ArithmeticError`.
 * The matrices of `scipy.linalg.lu_factor` are good for `lu_solve`, and for nothing else.
 * `np.linalg.eig` and `eigvals` give complex numbers, even where NumPy finds all eigenvalues of a real matrix real.
   Vectors keep length one in derivatives, and are known up to a phase, as above. A matrix with fewer vectors than

@@ -1,12 +1,14 @@
 """Lists that loops have made longer, read: their items are rows of arrays."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from types import SimpleNamespace
 
 import numpy as np
 
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import describe, int_value
+from sdfgad.frontend.elementwise import as_array, describe, int_value
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.masking import first_rows
 from sdfgad.frontend.parts import part_of
@@ -24,6 +26,7 @@ from sdfgad.frontend.values import (
     SliceValue,
     Value,
     ViewValue,
+    contained,
     is_int,
     like,
 )
@@ -137,6 +140,28 @@ def as_selected(ctx: Context, owner: Grown) -> Masked:
     if owner.now.begun is not None:  # what is appended later is none of it
         rows = ctx.builder.fresh_copy(rows, "rows")
     return first_rows(ctx, rows, int_value(owner.length))
+
+
+def as_long(rule: Callable[..., Value]) -> Callable[..., Value]:
+    """A maker of arrays, which makes one as long as a list whose length data have decided, too: np.arange(len(h))."""
+
+    @wraps(rule)
+    def made(ctx: Context, size: Value, *others: Value, **keywords: Value) -> Value:
+        room = _room(ctx, size) if isinstance(size, IntValue) else None
+        if room is None or rule.__name__ == "arange" and any(v is not None for v in others[:2]):
+            return rule(ctx, size, *others, **keywords)
+        return first_rows(ctx, as_array(ctx, rule(ctx, room, *others, **keywords)), size)
+
+    return made
+
+
+def _room(ctx: Context, size: IntValue) -> int | None:
+    """How long a list can be that has so many items now."""
+    parts = [part for _, _, value in ctx.values() for part in contained(value)]
+    lists = [p for p in parts if isinstance(p, Grown) and p.rows and p.counter is not None and p.length == size.ix]
+    rooms = [p.rows[0].shape[0].const for p in lists]
+    rooms += [p.mask.shape[0].const for p in parts if isinstance(p, Masked) and p.first and p.first.ix == size.ix]
+    return rooms[0] if rooms else None
 
 
 def check_finished(ctx: Context, owner: Grown) -> None:

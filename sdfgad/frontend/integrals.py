@@ -3,14 +3,14 @@ from __future__ import annotations
 
 import math
 
-from sdfgad.frontend.bodies import quadrature as bodies
+from sdfgad.frontend.bodies.packages import quadrature as bodies
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.values import Value, is_number
 
 
 def _infinite(bound: Value) -> int:
     """1 and -1 for the two infinities, 0 for numbers. What is no number before the call is looked at in the run."""
-    return int(math.copysign(1, bound)) if is_number(bound) and math.isinf(bound) else 0  # type: ignore[arg-type]
+    return int(math.copysign(1, bound)) if is_number(bound) and math.isinf(bound) else 0
 
 
 def quad(ctx: Context, func: Value, a: Value, b: Value, args: Value = (), full_output: Value = 0,

@@ -57,6 +57,7 @@ from sdfgad.frontend.elementwise import (
     int_value,
     lift,
 )
+from sdfgad.frontend.grown import as_long
 from sdfgad.frontend.indexing import accumulate_at, subscript
 from sdfgad.frontend.known import number_of_bins
 from sdfgad.frontend.masking import check_cast
@@ -275,11 +276,12 @@ def _compress(ctx: Context, a: Value, condition: Value, axis: Value = None) -> V
 
 
 FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
-    np.zeros: creation.zeros, np.empty: creation.zeros, np.ones: creation.ones, np.full: creation.full,
+    np.zeros: as_long(creation.zeros), np.empty: as_long(creation.zeros), np.ones: as_long(creation.ones),
+    np.full: as_long(creation.full),
     np.zeros_like: creation.like(0), np.empty_like: creation.like(0), np.ones_like: creation.like(1),
     np.full_like: creation.full_like, np.ndarray: creation.ndarray, np.eye: creation.eye,
     np.identity: creation.identity,
-    np.arange: creation.arange, np.array: creation.array, np.asarray: creation.asarray,
+    np.arange: as_long(creation.arange), np.array: creation.array, np.asarray: creation.asarray,
     np.ascontiguousarray: creation.contiguous, np.asanyarray: creation.asarray, np.copy: creation.copied,
     np.tri: creation.tri, np.copyto: creation.copyto,
     np.transpose: shaping.transpose, np.swapaxes: shaping.swapaxes, np.moveaxis: shaping.moveaxis,

@@ -15,20 +15,14 @@ from sdfgad.frontend.bodies import (
     distances,
     families,
     floats,
-    functions_of_matrices,
     images,
     implicit,
     interpolation,
     joining,
     mapping,
-    moments,
     numeric,
-    quadrature,
-    ranks,
-    resampling,
     series,
     special,
-    spectra,
     statistics,
     transforms,
 )
@@ -40,6 +34,7 @@ from sdfgad.frontend.bodies import scipy as matrices_of_scipy
 from sdfgad.frontend.bodies import shape as shapes
 from sdfgad.frontend.bodies import signal as signals
 from sdfgad.frontend.bodies import sparse as products
+from sdfgad.frontend.bodies.packages import functions_of_matrices, moments, quadrature, resampling, spectra
 from sdfgad.frontend.elementwise import UFUNCS
 
 POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
@@ -185,11 +180,11 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         "cdist", "pdist", "squareform", "distance_matrix", "euclidean", "sqeuclidean", "cityblock", "chebyshev",
         "minkowski", "cosine", "correlation", "canberra", "braycurtis", "seuclidean", "mahalanobis")} | {
     (package, n): getattr(module, n) for package, module, names in (
-        ("scipy.ndimage", resampling, resampling.NAMES), ("scipy.ndimage", ranks, ranks.FILTERS),
-        ("scipy.signal", spectra, spectra.NAMES), ("scipy.signal", ranks, ("medfilt", "medfilt2d")),
+        ("scipy.ndimage", resampling, resampling.NAMES), ("scipy.ndimage", images, images.FILTERS),
+        ("scipy.signal", spectra, spectra.NAMES), ("scipy.signal", images, ("medfilt", "medfilt2d")),
         ("scipy.stats", moments, moments.NAMES),
         ("scipy.linalg", functions_of_matrices, functions_of_matrices.NAMES)) for n in names} | {
-    ("scipy.interpolate", "interpn"): interpolation.interpn, ("scipy.ndimage", "sum"): ranks.sum_labels,
+    ("scipy.interpolate", "interpn"): interpolation.interpn, ("scipy.ndimage", "sum"): images.sum_labels,
     ("scipy.signal", "convolve"): filters.convolve_all, ("scipy.signal", "correlate"): filters.correlate_all})
 """Functions of packages that need not be installed, by package, or the part of it, and name, and their bodies."""
 

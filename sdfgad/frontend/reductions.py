@@ -343,6 +343,8 @@ def length(ctx: Context, value: Value) -> Value:
         if not value.shape:
             raise ctx.refuse("the length of a number", code="SG102")
         return int_value(value.shape[0])
+    if isinstance(value, Masked) and value.first is not None:
+        return value.first
     if isinstance(value, (Masked, PlaceTable)) or isinstance(value, MaskPlaces) and value.part is not None:
         return places.length(ctx, value)
     if isinstance(value, SelectedColumns):

@@ -174,6 +174,24 @@ def one_of_two(x):
     return sum(above) * 2 + sum(below) * len(above) + x[0]
 
 
+@case(X)
+def as_long_as_a_list(x):
+    h = [x[0] + 1]
+    while len(h) < 300 and abs(h[-1]) > 1e-4:
+        h.append(h[-1] * 0.5)
+    a, t = np.array(h), np.arange(len(h)) * 0.1
+    slope, _ = np.polyfit(np.arange(len(h)), np.array(h), 1)
+    return np.sum(a * t) + np.dot(a, np.ones(len(h))) + np.sum(np.full(len(a), 2.0) * a + np.zeros(len(h))) + slope
+
+
+@case(np.sin(np.arange(1.0, 81.0)))
+def as_long_as_two_lists(w):
+    h, g = [], []
+    for k in range(80):
+        (h if w[k] > 0 else g).append(w[k] ** 2)
+    return np.sum(np.array(h) * np.arange(len(h))) + np.sum(np.array(g) * np.arange(len(g), dtype=float) / len(g))
+
+
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
 def test_program(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     check_both_modes(fn, arguments)

@@ -1,6 +1,6 @@
 """Pictures of `scipy.ndimage` at other places: splines through their elements, in plain NumPy for the interpreter."""
 # The interpreter runs these bodies for any kind of argument: types would say nothing.
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def,assignment,attr-defined"
 from __future__ import annotations
 
 from importlib import import_module

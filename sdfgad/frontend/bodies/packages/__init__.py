@@ -1,0 +1,1 @@
+"""Functions of single packages of SciPy: `ndimage`, `signal`, `stats`, `linalg`, `integrate`."""

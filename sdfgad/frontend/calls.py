@@ -120,7 +120,7 @@ def _of_library(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
     if rule is not None:
         return _native(ctx, callee, rule, arguments, keywords)
     if polyfill is not None:
-        return _polyfill(ctx, callee, polyfill, arguments, keywords)
+        return _polyfill(ctx, callee, polyfill, special.of_numpy(ctx, callee, arguments), keywords)
     if (body := polyfills.special_body(callee)) is not None:
         return _polyfill(ctx, callee, body, special.in_dtypes(ctx, callee, arguments), keywords)
     if isinstance(callee, np.ufunc):

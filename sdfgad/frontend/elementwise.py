@@ -282,9 +282,9 @@ def apply(ctx: Context, ufunc: np.ufunc, *values: Value) -> Value:
         return lift(ctx, operands, out, lambda e: cast(e, out), weak)
     if fn in ("and", "or", "not"):
         return lift(ctx, operands, BOOL, lambda *es: call(fn, *(truth(e) for e in es), dtype=BOOL))
-    fn = _on_bools(ctx, fn, ufunc) if inputs[0] == BOOL else fn
     if fn in ("isnan", "isinf", "isfinite") and operands[0].dtype.kind in "iub":
         return lift(ctx, operands, BOOL, lambda e: const(fn == "isfinite", BOOL))
+    fn = _on_bools(ctx, fn, ufunc) if inputs[0] == BOOL else fn
 
     def build(*es: Expr) -> Expr:
         return _combine(fn, [_operand(ctx, e, t) for e, t in zip(es, inputs, strict=True)], out)

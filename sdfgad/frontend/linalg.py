@@ -45,7 +45,8 @@ def matmul(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
     if left.ndim == 1 and right.ndim == 1 and left.dtype == right.dtype == np.bool_:
         result: Value = ctx.invoke(ctx, np.any, [apply(ctx, np.logical_and, left, right)], {})
     elif left.ndim == 1 and right.ndim == 1:
-        result = sum_(ctx, apply(ctx, np.multiply, left, right))
+        products = apply(ctx, np.multiply, left, right)
+        result = sum_(ctx, products, dtype=as_array(ctx, products).dtype)
     elif left.ndim <= 2 and right.ndim <= 2:
         return _matrix_product(ctx, left, right, out)
     else:

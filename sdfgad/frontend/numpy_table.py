@@ -32,7 +32,7 @@ from sdfgad.frontend import (
     stepping,
     vectorized,
 )
-from sdfgad.frontend.arithmetic import binary, known_truth, truth_value
+from sdfgad.frontend.arithmetic import binary, kept, known_truth, truth_value
 from sdfgad.frontend.attributes import conjugated, imag, real
 from sdfgad.frontend.bodies import implicit as implicit_bodies
 from sdfgad.frontend.bodies import mapping as mapping_bodies
@@ -208,6 +208,7 @@ def _absolute(ctx: Context, x: Value) -> Value:
 
 
 def _divmod(ctx: Context, a: Value, b: Value) -> Value:
+    a, b = kept(ctx, a), kept(ctx, b)
     return binary(ctx, np.floor_divide, a, b), binary(ctx, np.remainder, a, b)
 
 

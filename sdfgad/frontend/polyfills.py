@@ -153,7 +153,7 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         "loggamma", "rgamma", "betaln", "beta", "binom", "comb", "ndtr", "log_ndtr", "erfcinv", "k0", "k1", "kv",
         "gammainc", "gammaincc", "betainc", "betaincc", "multigammaln", "boxcox1p", "inv_boxcox", "inv_boxcox1p",
         "cosm1", "ellipk", "ellipkm1", "ellipe")} | {
-    ("scipy", "kn"): special.kv, **{("scipy", n): getattr(series, n) for n in (
+    ("scipy", "kn"): special.kn, **{("scipy", n): getattr(series, n) for n in (
         "eval_legendre", "eval_chebyt", "eval_chebyu", "eval_hermite", "eval_hermitenorm", "eval_laguerre",
         "eval_genlaguerre", "eval_gegenbauer")}} | {
     ("scipy.linalg", n): getattr(matrices_of_scipy, n) for n in (

@@ -8,7 +8,7 @@ import numpy as np
 
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import FLOAT, as_array, convert, describe, lift
-from sdfgad.frontend.values import ArrayValue, Value, is_number
+from sdfgad.frontend.values import SELECTED, ArrayValue, Value, is_number
 from sdfgad.ir.expr import call, const
 
 NAMES: Mapping[str, str] = MappingProxyType({
@@ -23,17 +23,24 @@ def of_scipy(ctx: Context, ufunc: np.ufunc, x: Value) -> Value:
     return special(ctx, NAMES[ufunc.__name__], value, _precision(ctx, ufunc, value))
 
 
-def in_dtypes(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value]) -> list[Value]:
-    """The arguments in the dtypes that SciPy computes in; Python's numbers as they are."""
+def in_dtypes(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], numbers: bool = False) -> list[Value]:
+    """The arguments in the dtypes that NumPy or SciPy compute in; known numbers as they are unless `numbers`."""
     kinds = [v if is_number(v) else as_array(ctx, v) for v in arguments]
-    asked = [type(v) if isinstance(v, (bool, int, float, complex)) else v.dtype if not getattr(v, "weak", False) else
-             {"i": int, "f": float, "c": complex}.get(v.dtype.kind, v.dtype) for v in kinds]
+    asked = [np.result_type(v) if isinstance(v, (bool, np.generic)) else type(v) if is_number(v) else
+             v.dtype if not v.weak else {"i": int, "f": float, "c": complex}.get(v.dtype.kind, v.dtype) for v in kinds]
     try:
         found = ufunc.resolve_dtypes((*asked, *(None for _ in range(ufunc.nout))))
     except TypeError as error:
         raise ctx.refuse(f"{ufunc.__name__} of {', '.join(map(describe, arguments))}", str(error), "SG104") from error
-    return [v if is_number(v) or v.dtype == kind else convert(ctx, v, kind)
-            for v, kind in zip(kinds, found, strict=False)]
+    return [(kind.type(v) if numbers else v) if is_number(v) else given if v.dtype == kind else convert(ctx, v, kind)
+            for given, v, kind in zip(arguments, kinds, found, strict=False)]
+
+
+def of_numpy(ctx: Context, callee: Value, arguments: Sequence[Value]) -> Sequence[Value]:
+    """The arguments of a body that stands for one of NumPy's functions of elements in the dtypes that NumPy computes in."""
+    if not isinstance(callee, np.ufunc) or callee.signature or len(arguments) != callee.nin:
+        return arguments
+    return arguments if any(isinstance(a, SELECTED) for a in arguments) else in_dtypes(ctx, callee, arguments, True)
 
 
 def of_numbers(ctx: Context, fn: str, x: Value) -> Value:

@@ -27,6 +27,22 @@ PROGRAMS = {
     "bins": lambda i, j, f, n, b: np.histogram(f, bins=4),
     "in double": lambda i, j, f, n, b: (np.interp(f, np.sort(f), f), np.cov(f), np.corrcoef(f, f * f)[0, 1],
                                         np.percentile(f, [25, 75]), np.nanquantile(f, [0.2]), np.quantile(f, 0.3)),
+    "of elements": lambda i, j, f, n, b: (
+        np.modf(i), np.modf(f), np.nextafter(f, 2.0), np.nextafter(1.5, f), np.spacing(f), np.frexp(i), np.square(b),
+        np.ldexp(f, j), np.ldexp(f, 2), np.ldexp(i, 2), np.ldexp(f * np.float32(1e-30), 130), np.ldexp(2.0 ** -900, i * 200),
+        np.fmod(i, True), np.logaddexp(f, 1.5), np.logaddexp(2, i), np.divmod(i, 4), np.heaviside(i, 1),
+        np.isnan(b), np.isinf(b), np.isfinite(b)),
+    "small": lambda i, j, f, n, b: (np.dot(i.astype("u1"), i.astype("u1")), j @ j, np.inner(j, j), np.vdot(j, j),
+                                    np.vecdot(j, j), np.vecdot(b, b), np.einsum("i,i", j, j)),
+    "polynomials": lambda i, j, f, n, b: (np.polyval([1, 2], f), np.polyval([1.0, 2.0], f), np.polyval(j, f),
+                                          np.polyval([1, 2], j), np.polyval(f, f), np.polyval(f, 2)),
+    "between": lambda i, j, f, n, b: (np.linspace(f[0], f[1], 4), np.linspace(f, 1, 3), np.linspace(i[0], i[1], 3),
+                                      np.linspace(-2, 2, 4, dtype=int), np.linspace(f[0], -9.5, 6, dtype=np.int32),
+                                      np.logspace(f[0], 1, 3), np.geomspace(f[0], 8, 3), np.geomspace(f, i[0], 3)),
+    "turns": lambda i, j, f, n, b: (np.unwrap(i), np.unwrap(f * 9), np.unwrap(j.astype(np.uint32))),
+    "powers of none": lambda i, j, f, n, b: np.linalg.matrix_power(np.reshape(np.outer(i, i), (4, 3, 3)), 0),
+    "without NaN": lambda i, j, f, n, b: (np.nanprod(n, keepdims=True), np.nanprod(f, 0, np.float64),
+                                          np.nanprod(n, initial=2.0, where=b)),
     "borders": lambda i, j, f, n, b: (np.pad(f, 1, "linear_ramp"), np.pad(f, 2, "mean"), np.pad(j, 2, "wrap")),
 }
 
@@ -55,8 +71,10 @@ def test_of_scipy():
 
 
 @pytest.mark.parametrize("program", [
-    lambda i, b: np.reciprocal(i), lambda i, b: np.square(b), lambda i, b: np.round(i, -1), lambda i, b: np.round(b),
-    lambda i, b: np.deg2rad(b)], ids=["reciprocal", "square", "tens", "round", "degrees"])
+    lambda i, b: np.reciprocal(i), lambda i, b: np.round(i, -1), lambda i, b: np.round(b),
+    lambda i, b: np.deg2rad(b), lambda i, b: np.degrees(i.astype("u1")), lambda i, b: np.frexp(b),
+    lambda i, b: np.percentile(i * 1j, 30)],
+    ids=["reciprocal", "tens", "round", "degrees", "half precision", "halves", "complex quantile"])
 def test_refusals(program):
     with pytest.raises(UnsupportedError):
         parse(program, (I.copy(), B.copy()))

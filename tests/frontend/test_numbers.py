@@ -17,6 +17,12 @@ CASES: list[Case] = []
 case = collector(CASES)
 
 
+@case(V6, 1.5)
+def quotients_and_remainders(x, a):
+    """Of operands that are not stored yet, each of which is used twice."""
+    return divmod(x[0], 0.3), divmod(a * 2, x[1] * a), divmod(x * 2, 0.4), divmod(1.0, x.ravel()[2])
+
+
 @case(V6, 1.5, np.float32(2.5), 3)
 def scalars(x, a, b, n):
     return a * b, a * n, x * a, x * b, n / 2, n // 2, n ** 2, a ** 2, b * n, a / n, -a, +b

@@ -109,6 +109,10 @@ def test_derivatives():
     sdfgad.check_grads(run, X.copy(), P.copy() * 0.9 + 0.05)
 
 
+def test_without_a_smooth_part():
+    check(lambda d, x: special.pseudo_huber(d, x), np.array([0.0, 0.5]), np.array([0.3, 0.3]))
+
+
 def test_derivatives_far_out():
     """Where two large terms of the derivative cancel, as they do in the tail of the normal distribution."""
     x = np.array([24.9, 25.1, 1e3, 1e6])
@@ -121,6 +125,8 @@ def test_precision():
     check(lambda x: special.gamma(x) + special.ndtr(x) + special.j0(x), X.astype(np.float32))
     check(lambda n: special.erfinv(n) + special.gamma(n + 2), np.array([0, 1], np.int8))
     check(lambda n: special.psi(n), np.array([1, 5]))
+    check(lambda x: (special.ellipk(x), special.ellipe(x), special.ellipkm1(x), special.comb(2, x)),
+          np.array([0.1, 0.7], np.float32))
     check(lambda x: special.gamma(2.5) * x + special.comb(5, 2) + special.erf(0.3), X.copy())
 
 
@@ -129,6 +135,7 @@ def test_precision():
     lambda x: special.jv(x, x),
     lambda x: special.jv(0.5, x),
     lambda x: special.yv(0.5, x),
+    lambda x: special.kn(2.5, x),
     lambda x: special.comb(x, 2, exact=True),
     lambda x: special.gammainc(x, 2.0),
     lambda x: special.betainc(2.0, -1.0, x),

@@ -25,15 +25,8 @@ def _exponent(x):
     return near + np.where(part >= 1.0, 1, 0) - np.where(part < 0.5, 1, 0)
 
 
-def _float(x):
-    x = np.asarray(x)
-    if x.dtype.kind == "c":
-        raise ValueError("complex numbers")
-    return x if x.dtype.kind == "f" else x * 1.0
-
-
 def frexp(x):
-    x = _float(x)
+    x = np.asarray(x)
     near, shift, usual = _scaled(x)
     exponent = _exponent(near)
     part = np.where(usual, near * np.exp2(-exponent * 1.0).astype(x.dtype), x)
@@ -52,14 +45,14 @@ def _gap(x):
 
 
 def spacing(x):
-    x = _float(x)
+    x = np.asarray(x)
     gap = np.where(np.abs(x) == np.finfo(x.dtype).max, np.inf, _gap(x)[0])
     return np.where(x < 0, -gap, gap).astype(x.dtype)[()]
 
 
 def nextafter(x1, x2):
-    kind = np.result_type(_float(x1).dtype, _float(x2).dtype)
-    x1, x2 = np.asarray(x1).astype(kind), np.asarray(x2).astype(kind)
+    x1, x2 = np.asarray(x1), np.asarray(x2)
+    kind = x1.dtype
     gap, wide = _gap(x1)
     part, _ = frexp(x1)
     up = x2 > x1

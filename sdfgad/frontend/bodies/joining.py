@@ -98,7 +98,7 @@ def matrix_power(a, n):
     if n < 0:
         return np.linalg.matrix_power(np.linalg.inv(a), -n)
     if n == 0:
-        return np.eye(a.shape[-1], dtype=a.dtype)
+        return np.zeros_like(a) + np.eye(a.shape[-1], dtype=a.dtype)
     half = np.linalg.matrix_power(a, n // 2) if n > 1 else a
     return a if n == 1 else half @ half if n % 2 == 0 else half @ half @ a
 
@@ -108,7 +108,9 @@ def matrix_transpose(x):
 
 
 def vecdot(x1, x2, axis=-1):
-    return np.sum(np.conj(x1) * x2, axis=axis)
+    x1, x2 = np.asarray(x1), np.asarray(x2)
+    products = (np.conj(x1) if x1.dtype.kind == "c" else x1) * x2
+    return np.any(products, axis) if products.dtype == bool else np.sum(products, axis, products.dtype)
 
 
 def trace_of_last(x, offset=0):

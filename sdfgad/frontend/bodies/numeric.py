@@ -146,9 +146,6 @@ def clip(a, a_min=None, a_max=None, min=None, max=None):
 
 
 def square(x):
-    values = np.asarray(x)
-    if values.dtype.kind == "b":
-        raise ValueError("squares of booleans")
     return x * x
 
 
@@ -159,8 +156,6 @@ def reciprocal(x):
 
 
 def heaviside(x1, x2):
-    if np.asarray(x1).dtype.kind == "b":
-        raise ValueError("booleans")
     return np.where(x1 == 0, x2, np.where(x1 < 0, 0.0, np.where(x1 > 0, 1.0, x1)))
 
 
@@ -202,14 +197,10 @@ def _finite(x, nan, posinf, neginf):
 
 
 def deg2rad(x):
-    if np.asarray(x).dtype.kind == "b":
-        raise ValueError("booleans")
     return x * (np.pi / 180.0)
 
 
 def rad2deg(x):
-    if np.asarray(x).dtype.kind == "b":
-        raise ValueError("booleans")
     return x * (180.0 / np.pi)
 
 
@@ -249,8 +240,8 @@ def divmod_of(x1, x2):
 
 
 def unwrap(p, discont=None, axis=-1, period=2 * np.pi):
-    rows = np.moveaxis(np.asarray(p) * 1.0, axis, 0)
-    steps = rows[1:] - rows[:-1]
+    whole = np.moveaxis(np.asarray(p), axis, 0)
+    rows, steps = whole * 1.0, (whole[1:] - whole[:-1]) * 1.0
     near = np.remainder(steps + period / 2, period) - period / 2
     near = np.where((near == -period / 2) & (steps > 0), period / 2, near)
     least = period / 2 if discont is None else discont
@@ -279,9 +270,9 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
 
 
 def polyval(p, x):
-    y = np.zeros_like(x)
-    for k in _range(len(p)):
-        y = y * x + p[k]
+    y, factors = np.zeros_like(x), np.asarray(p)
+    for k in _range(len(factors)):
+        y = y * x + factors[k]
     return y
 
 
@@ -326,7 +317,8 @@ def fix(x):
 
 
 def ldexp(x1, x2):
-    return x1 * np.exp2(np.asarray(x2) * 1.0)
+    x, half = np.asarray(x1), np.asarray(x2) // 2  # of what its power of 2 alone would make infinite
+    return (x * np.exp2(half * 1.0) * np.exp2((x2 - half) * 1.0)).astype(x.dtype)
 
 
 def complex_log(z, base=None):

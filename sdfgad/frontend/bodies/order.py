@@ -58,6 +58,8 @@ def along(a, axis):
 
 def quantile(a, q, axis=None, keepdims=False, method="linear"):
     values = np.asarray(a) * 1.0
+    if values.dtype.kind == "c":
+        raise ValueError("quantiles of complex numbers")
     if isinstance(q, (tuple, list)):
         kind = values.dtype if method in ("lower", "higher", "nearest") else np.float64
         return np.stack([quantile(values.astype(kind), p, axis, keepdims, method) for p in q])
@@ -161,8 +163,8 @@ def nanstd(a, axis=None, ddof=0, keepdims=False):
     return np.sqrt(np.nanvar(a, axis=axis, ddof=ddof, keepdims=keepdims))
 
 
-def nanprod(a, axis=None):
-    return np.prod(np.where(np.isnan(a), 1, a), axis=axis)
+def nanprod(a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
+    return np.prod(np.where(np.isnan(a), 1, a), axis, dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 def nancumsum(a, axis=None):

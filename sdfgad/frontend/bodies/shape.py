@@ -143,8 +143,8 @@ def vsplit(ary, indices_or_sections):
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
     parts = num - 1 if endpoint else num
-    gap = stop * 1.0 - start
-    k = np.arange(0, num)
+    gap = stop * 1.0 - start * 1.0
+    k = np.arange(0, num).astype(np.asarray(gap).dtype)
     if np.ndim(gap):
         k = np.reshape(k, (num,) + (1,) * np.ndim(gap))
     if parts > 0:
@@ -156,11 +156,13 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if endpoint and num > 1:
         y[num - 1] = stop
     y = np.moveaxis(y, 0, axis) if axis else y
-    y = y if dtype is None else y.astype(dtype)
+    if dtype is not None:
+        y = (np.floor(y) if np.dtype(dtype).kind in "iu" else y).astype(dtype)
     return (y, step) if retstep else y
 
 
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
+    start, stop = start * np.float64(1.0), stop * np.float64(1.0)
     y = start * np.exp(np.linspace(0.0, np.log(stop / start), num, endpoint, axis=axis))
     if num > 0:
         ends = np.moveaxis(y, axis, 0) if axis else y

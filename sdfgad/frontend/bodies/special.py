@@ -112,7 +112,7 @@ def _exprel_near(x):
 
 
 def pseudo_huber(delta, r):
-    ratio = np.where(np.isinf(r), 1.0, r) / delta
+    ratio = np.where(np.isinf(r), 1.0, r) / np.where(delta == 0, 1.0, delta)
     near = delta * delta * (ratio * ratio / (1.0 + np.sqrt(1.0 + ratio * ratio)))
     return np.where((delta < 0) | np.isinf(r), np.inf, near)[()]
 
@@ -160,7 +160,7 @@ def ellipk(m):
 def ellipkm1(p):
     # The mean of 1 and sqrt(p): of the smallest positive number 14 steps have all digits. DLMF 19.8.5.
     inside = np.where(p == 0, 1.0, p)
-    a, b = np.ones(()), np.sqrt(inside)
+    a, b = np.ones_like(inside), np.sqrt(inside)
     for _ in range(14):
         a, b = 0.5 * (a + b), np.sqrt(a * b)
     return np.where(p == 0, np.inf, 0.5 * math.pi / a)[()]
@@ -170,12 +170,12 @@ def ellipe(m):
     # DLMF 19.8.6; at 1 the first integral is infinite, and this one is 1.
     end = (m == 1) | (m == -np.inf)
     inside = np.where(end, 0.0, m)
-    a, b, total = np.ones(()), np.sqrt(1.0 - inside), 0.5 * inside
+    a, b, total = np.ones_like(inside), np.sqrt(1.0 - inside), 0.5 * inside
     for k in range(8):
         gap = 0.5 * (a - b)
         a, b = 0.5 * (a + b), np.sqrt(a * b)
         total = total + 2.0 ** k * gap * gap
-    return np.where(end, np.where(m == 1, 1.0, np.inf), 0.5 * math.pi / a * (1.0 - total))[()]
+    return np.where(m == 1, 1.0, np.where(end, np.inf, 0.5 * math.pi / a * (1.0 - total)))[()]
 
 
 def of_numbers(name, x):
@@ -221,6 +221,12 @@ def bessel_k(order):
 
 def kv(v, x):
     return of_shapes("bessel_k", x, v)
+
+
+def kn(n, x):
+    if isinstance(n, float) and n != int(n):
+        raise ValueError("an order that is no whole number: call kv")
+    return of_shapes("bessel_k", x, n)
 
 
 j0, j1, jv = bessel("bessel_j", 0), bessel("bessel_j", 1), bessel_of_any("bessel_j")
@@ -297,6 +303,7 @@ def comb(N, k, *, exact=False, repetition=False):
         raise ValueError("an exact number that is not known before the call")
     if repetition:
         return comb(N + k - 1, k)
+    N, k = N * np.float64(1.0), k * np.float64(1.0)
     return np.where((k <= N) & (N >= 0) & (k >= 0), binom(N, k), 0.0)
 
 

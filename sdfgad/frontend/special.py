@@ -37,7 +37,7 @@ def in_dtypes(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], numbers
 
 
 def of_numpy(ctx: Context, callee: Value, arguments: Sequence[Value]) -> Sequence[Value]:
-    """The arguments of a body that stands for one of NumPy's functions of elements in the dtypes that NumPy computes in."""
+    """What a body that stands for one of NumPy's functions of elements is given: the dtypes that NumPy computes in."""
     if not isinstance(callee, np.ufunc) or callee.signature or len(arguments) != callee.nin:
         return arguments
     return arguments if any(isinstance(a, SELECTED) for a in arguments) else in_dtypes(ctx, callee, arguments, True)

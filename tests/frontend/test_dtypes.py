@@ -29,7 +29,8 @@ PROGRAMS = {
                                         np.percentile(f, [25, 75]), np.nanquantile(f, [0.2]), np.quantile(f, 0.3)),
     "of elements": lambda i, j, f, n, b: (
         np.modf(i), np.modf(f), np.nextafter(f, 2.0), np.nextafter(1.5, f), np.spacing(f), np.frexp(i), np.square(b),
-        np.ldexp(f, j), np.ldexp(f, 2), np.ldexp(i, 2), np.ldexp(f * np.float32(1e-30), 130), np.ldexp(2.0 ** -900, i * 200),
+        np.ldexp(f, j), np.ldexp(f, 2), np.ldexp(i, 2), np.ldexp(f * np.float32(1e-30), 130),
+        np.ldexp(2.0 ** -900, i * 200),
         np.fmod(i, True), np.logaddexp(f, 1.5), np.logaddexp(2, i), np.divmod(i, 4), np.heaviside(i, 1),
         np.isnan(b), np.isinf(b), np.isfinite(b)),
     "small": lambda i, j, f, n, b: (np.dot(i.astype("u1"), i.astype("u1")), j @ j, np.inner(j, j), np.vdot(j, j),

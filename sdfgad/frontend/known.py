@@ -82,7 +82,7 @@ def is_of_constants(callee: Value) -> bool:
 
 
 GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
-PURE = (math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.trunc,
+PURE = (math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.isqrt,
          int, float, bool, complex, str, tuple, max, min, sum, abs, round, len, divmod, pow, isinstance, range,
          np.dtype, np.finfo, np.iinfo, np.errstate, np.issubdtype, np.result_type, np.promote_types, np.isscalar,
          bin, hex, oct, chr, ord, sorted, type, slice, callable, any, all, set, frozenset, *GETTERS)

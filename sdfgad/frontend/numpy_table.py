@@ -159,12 +159,12 @@ def _of_complex(ufunc: np.ufunc) -> Rule:
     return rule
 
 
-def _rounding(ufunc: np.ufunc) -> Rule:
-    """`math.floor` and `math.ceil`: an integer."""
+def _rounding(function: Callable[..., int], ufunc: np.ufunc) -> Rule:
+    """`math.floor`, `math.ceil` and `math.trunc`: an integer."""
 
     def rule(ctx: Context, x: Value) -> Value:
         if is_number(x):
-            return math.floor(x) if ufunc is np.floor else math.ceil(x)
+            return function(x)
         if isinstance(x, IntValue):
             return x
         return named_int(ctx, as_array(ctx, convert(ctx, apply(ctx, ufunc, x), INT, True)), "int")
@@ -320,7 +320,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     super: classes.parent, sparse.product: sparse.product, factors.solve: factors.solve,
     **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
     **ignored.CLOCKS, round: rounding.round_,
-    math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, "erf"),
+    math.floor: _rounding(math.floor, np.floor), math.ceil: _rounding(math.ceil, np.ceil),
+    math.trunc: _rounding(math.trunc, np.trunc), math.erf: _math(math.erf, "erf"),
     math.erfc: _math(math.erfc, "erfc"), math.gamma: _math(math.gamma, "gamma"),
     math.lgamma: _math(math.lgamma, "gammaln"), special_bodies.of_order: special.of_order,
     statistics_bodies.number_of_bins: number_of_bins, special_bodies.of_numbers: special.of_numbers,
@@ -334,7 +335,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
         "expm1": "expm1",
         "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh",
         "cosh": "cosh", "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "atan2": "arctan2",
-        "exp2": "exp2", "cbrt": "cbrt", "fabs": "absolute", "pow": "power", "copysign": "copysign"}.items()},
+        "exp2": "exp2", "cbrt": "cbrt", "fabs": "absolute", "pow": "power", "copysign": "copysign",
+        "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite"}.items()},
 })
 """Functions with a rule of their own."""
 

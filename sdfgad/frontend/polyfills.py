@@ -82,8 +82,9 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.modf: numeric.modf, np.divmod: numeric.divmod_of, np.unwrap: numeric.unwrap,
     np.fft.rfft2: signals.rfft2, np.fft.irfft2: signals.irfft2, np.fft.rfftn: signals.rfftn,
     np.fft.irfftn: signals.irfftn, signals.scaled_fft: signals.scaled_fft, signals.scaled_ifft: signals.scaled_ifft,
-    math.prod: special.product, math.dist: special.distance, math.radians: numeric.deg2rad,
-    math.degrees: numeric.rad2deg, math.fsum: numeric.fsum,
+    math.prod: special.product, math.dist: special.distance, math.radians: special.radians,
+    math.degrees: special.degrees, math.fmod: special.fmod, math.modf: special.modf, math.isclose: special.isclose,
+    math.fsum: numeric.fsum,
     np.polyder: numeric.polyder, np.polyint: numeric.polyint, np.polyadd: numeric.polyadd,
     np.polysub: numeric.polysub, np.polymul: numeric.polymul, np.polyfit: numeric.polyfit,
     **{getattr(module, n): getattr(series, n) for module, names in (

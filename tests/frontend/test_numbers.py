@@ -17,6 +17,15 @@ CASES: list[Case] = []
 case = collector(CASES)
 
 
+@case(V6, F6, -0.7)
+def python_numbers_of_math(x, f, a):
+    """Floats of Python, which leave single precision as it is."""
+    near = math.isclose(x[0], a), math.isclose(x[0] * 2, x[0] + x[0]), math.isclose(x[0], x[1], abs_tol=9.0)
+    far = math.isclose(x[0] * math.inf, a), math.isinf(a / (x[0] - x[0])), math.isnan(a), math.isfinite(x[1])
+    return (near, far, math.degrees(x[0]) * f, math.radians(a) * f, math.dist(x, x + 1) * f, math.fmod(x[1] * 5, a) * f,
+            math.modf(a * x[1]), math.modf(x[2])[0] * f, math.trunc(a * x[1] * 9), math.isqrt(17) * f)
+
+
 @case(V6, 1.5)
 def quotients_and_remainders(x, a):
     """Of operands that are not stored yet, each of which is used twice."""

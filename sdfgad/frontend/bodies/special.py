@@ -334,4 +334,26 @@ def distance(p, q):
     total = 0.0
     for k in range(len(p)):
         total = total + (p[k] - q[k]) * (p[k] - q[k])
-    return np.sqrt(total)
+    return float(np.sqrt(total))
+
+
+def radians(x):
+    return float(np.radians(float(x)))
+
+
+def degrees(x):
+    return float(np.degrees(float(x)))
+
+
+def fmod(x, y):
+    return float(np.fmod(float(x), float(y)))
+
+
+def modf(x):
+    part, whole = np.modf(float(x))
+    return float(part), float(whole)
+
+
+def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
+    near = abs(a - b) <= np.maximum(rel_tol * np.maximum(abs(a), abs(b)), abs_tol)
+    return bool((a == b) | near & np.isfinite(a - b))

@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sdfgad.ir.index import Ix, Max, Min, ix
-from sdfgad.ir.program import Map, Range
+from sdfgad.ir.program import Map, Range, Store
 from sdfgad.thresholds import thresholds
 
 
@@ -22,7 +22,7 @@ def whole_terms_apart(stmt: Map) -> tuple[Map, ...]:
     ->   map i = 0:6, d = 0:i + 1: ... ; map i = 6:m, d = 0:7: ... ; map i = m:n, d = i - m + 1:7: ...
 
     The transpose of a convolution looks like this: vectors and registers want the same number of terms everywhere.
-    Where borders cut off along several axes, so do the parts.
+    Where borders cut off along rows of the target, too, so do the parts: else vectors are along something whole.
     """
     for inner in stmt.domain:
         for outer in stmt.domain:
@@ -30,8 +30,15 @@ def whole_terms_apart(stmt: Map) -> tuple[Map, ...]:
             if outer is not inner and ends is not None and outer.step == 1:
                 parts = _cut(outer, *ends)
                 if parts is not None:
-                    return tuple(p for m in _parts(stmt, outer, inner, parts, ends) for p in whole_terms_apart(m))
+                    made = _parts(stmt, outer, inner, parts, ends)
+                    return tuple(p for m in made for p in whole_terms_apart(m)) if _along_rows(stmt) else made
     return (stmt,)
+
+
+def _along_rows(stmt: Map) -> bool:
+    """Whether the number of terms changes along the last axis of what is written."""
+    rows = {s for p in stmt.body if isinstance(p, Store) and p.index for s in p.index[-1].symbols}
+    return any(rows & (r.start.symbols | r.stop.symbols) for r in stmt.domain)
 
 
 def _all_terms(r: Range, var: str) -> tuple[_Settled, _Settled] | None:

@@ -41,19 +41,20 @@ def test_points_with_all_terms(stmt: Map, whole: tuple[int, int]) -> None:
     assert all(m.domain[1].trips == TERMS for m in found)
 
 
-def test_borders_of_both_axes() -> None:
-    """Corners, edges, and a middle of which all terms are numbers."""
+@pytest.mark.parametrize("channels, count, whole", [((), 9, [[36, 3, 36, 3]]), (("c",), 3, [])])
+def test_borders_of_both_axes(channels: tuple[str, ...], count: int, whole: list[list[int]]) -> None:
+    """Corners, edges, and a middle of which all terms are numbers; along channels, which are last, rows are whole."""
     def of(point: Ix, term: str) -> list[Range]:
         return [span(next(iter(point.symbols)), N), span(term, maximum(point - 37, 0), minimum(point + 1, 3))]
 
-    stmt = mapped([*of(I, "d"), *of(ix("j"), "e")],
-                  store("t", ["i", "j"], mul(load("k", "d", "e"), load("y", I - D, ix("j") - ix("e"))), "+"))
-    before = program((stmt,), {"t": ((N, N), F8), "k": ((3, 3), F8), "y": ((N, N), F8)}, {})
+    at, last = [ix(c) for c in channels], (4,) * len(channels)
+    stmt = mapped([*of(I, "d"), *of(ix("j"), "e"), *(span(c, 4) for c in channels)],
+                  store("t", ["i", "j", *at], mul(load("k", "d", "e"), load("y", I - D, ix("j") - ix("e"), *at)), "+"))
+    before = program((stmt,), {"t": ((N, N, *last), F8), "k": ((3, 3), F8), "y": ((N, N, *last), F8)}, {})
     made = whole_terms_apart(stmt)
     check_same(before, before.but(body=made), tolerance=0.0)
-    whole = [m for m in made if all(i.const is not None for r in m.domain for i in (r.start, r.stop))]
-    assert len(made) == 9
-    assert [[r.trips for r in m.domain] for m in whole] == [[36, 3, 36, 3]]
+    found = [m for m in made if all(i.const is not None for r in m.domain for i in (r.start, r.stop))]
+    assert len(made) == count and [[r.trips for r in m.domain] for m in found] == whole
 
 
 @pytest.mark.parametrize("stmt", [

@@ -23,6 +23,7 @@ from sdfgad.frontend.merge import (
     same,
 )
 from sdfgad.frontend.none_or import NOWHERE, asked, blank_of, filled, untold
+from sdfgad.frontend.settled import Mixed
 from sdfgad.frontend.sharing import SharedPlaces, SharingRefusal
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mutable_parts, rebuilt
 from sdfgad.frontend.values import (
@@ -352,13 +353,13 @@ def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[Br
         depth = -1 if _known_elsewhere(ctx, name, (first, second), outcomes) else len(ctx.builder.regions)
         return rebuilt(form, iter(parts), depth) if whole else Maybe(None)
     if (kind_of(first) is None or kind_of(second) is None) and not name.startswith(RESULT):
-        return Maybe(None)
+        return Maybe(Mixed((first, second)))
     try:
         kind = _joined(ctx, first, second)
     except NotImplementedError:
         if name.startswith(RESULT):
             raise
-        return Maybe(None)
+        return Maybe(Mixed((first, second)))
     ctx.frame.names = before
     reused = _reusable(ctx, name, kind, outcomes, before)
     container = reused or declare(ctx, kind, name.strip("%")).name

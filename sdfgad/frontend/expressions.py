@@ -25,7 +25,7 @@ from sdfgad.frontend.none_or import asked, told_way
 from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.raising import bound, definite
 from sdfgad.frontend.run_texts import joined
-from sdfgad.frontend.settled import changing, settled, unsettled
+from sdfgad.frontend.settled import Mixed, changing, settled, unsettled
 from sdfgad.frontend.strides import Stride
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -90,10 +90,17 @@ def _name(ctx: Context, node: ast.Name) -> Value:
     if isinstance(value, Maybe) and value.trips:
         return bound_by_loop(ctx, node.id, value)
     if isinstance(value, Maybe):
-        what = f"{node.id!r}, which may be undefined here"
-        raise changing(ctx.refuse(what, "give it a value on every path", "SG107"))
+        raise changing(ctx.refuse(f"{node.id!r}, which {_why_unknown(value)}", "give it a value on every path, of one "
+                                  "kind and shape", "SG107"))
     value = bound(ctx, node.id, value) if isinstance(value, Unbound) else asked(value)
     return value.stored if isinstance(value, Lazy) and value.stored is not None else value
+
+
+def _why_unknown(value: Maybe) -> str:
+    """What a name is that cannot be read."""
+    ways = [describe(w) for w in value.value.ways] if isinstance(value.value, Mixed) else []
+    told = len(set(ways)) > 1
+    return f"is {' on some paths, and on others '.join(ways)}" if told else "may be undefined here"
 
 
 def lookup(ctx: Context, name: str) -> Value:

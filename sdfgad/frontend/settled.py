@@ -28,6 +28,13 @@ class Endless(Opaque):
         return Rows(count, self.item, held=self.held)
 
 
+@dataclass(frozen=True)
+class Mixed(Opaque):
+    """What a name stands for on two ways, where these are no one value."""
+
+    ways: tuple[Value, Value]
+
+
 class ChangingRefusal(UnsupportedError):
     """A refusal because a name, key or item is of another kind after an iteration than before it: perhaps before the
     first alone."""

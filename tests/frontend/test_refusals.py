@@ -83,6 +83,14 @@ def maybe_undefined(x):
     return np.sum(y)
 
 
+@refused(4, "'y', which is an array of shape (6) and dtype float64 on some paths, and on others 2", X)
+def number_or_array(x):
+    y = 2
+    if x[0] > 0:
+        y = y * x
+    return np.sum(y)
+
+
 @refused(1, "'missing', which is not defined", X)
 def undefined_name(x):
     return x + missing  # noqa: F821

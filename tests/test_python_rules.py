@@ -110,6 +110,13 @@ def test_a_forward_rule():
     np.testing.assert_allclose(tangent, 2.0 * 0.4 * c * (0.4 * d + 1.5 * c), rtol=1e-13)
 
 
+def test_several_seeds_call_a_rule_for_each():
+    pullback, seeds = sdfgad.vjp(energy, X, W, ranked)[1], np.array([1.0, -2.0])
+    found, each = pullback(seeds, batched=True), [pullback(s) for s in seeds]
+    np.testing.assert_array_equal(found.x, [one.x for one in each])
+    np.testing.assert_array_equal(found.w, [one.w for one in each])
+
+
 def of_the_sum(x):
     return np.sum(summed(x, 1.0))
 
@@ -118,7 +125,7 @@ def of_the_sum(x):
     (lambda: sdfgad.grad(of_the_sum)(X), "reverse mode through"),
     (lambda: sdfgad.jvp(energy, (X, W, ranked), (X, None, None)), "forward mode through 'descending'"),
     (lambda: sdfgad.hvp(energy, (X, W, ranked), {"x": X}), "a rule that stays Python"),
-    (lambda: sdfgad.vjp(energy, X, W, ranked)[1](np.ones(2), batched=True), "several directions at once"),
+    (lambda: sdfgad.jvp(of_the_sum, (X,), (np.ones((2, 4)),), batched=True), "several directions at once"),
     (lambda: sdfgad.to_sdfg(energy, X, W, ranked), "stays Python on the target"),
     (lambda: sdfgad.export(of_ranks, X, folder="unused"), "in an exported library"),
     (lambda: sdfgad.grad(of_objects)(X), "returns a set"),

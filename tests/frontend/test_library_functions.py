@@ -98,7 +98,7 @@ def test_an_error_outside_of_a_grid():
 
 @pytest.mark.parametrize("program", [
     lambda x: distance.cdist(x, x, "hamming"),
-    lambda x: ndimage.map_coordinates(x, x[:2]),
+    lambda x: ndimage.map_coordinates(x, x[:2], order=2),
     lambda x: interpolate.RegularGridInterpolator(GRID, x, method="cubic")(x[:, :2]),
     lambda x: interpolate.PchipInterpolator(KNOTS, x.T, axis=1)(x),
 ], ids=lambda program: f"line {program.__code__.co_firstlineno}")

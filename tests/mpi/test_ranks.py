@@ -215,7 +215,7 @@ def test_limits(on_two: dict[str, Any]) -> None:
     assert found["error"] < 1e-12 and found["peak"] <= 200_000 and 1 in found["modes"]
     assert {form for form, _ in found["message"]} == {"MemoryLimitError"}
     for form, text in on_two["limit of a while"]["message"]:
-        assert form == "UnsupportedError" and "loops of unknown length" in text and "cases.py" in text
+        assert form == "UnsupportedError" and "loops of unknown length" in text and "objectives.py" in text
 
 
 def test_loops_that_communicate_run_again_on_all_ranks_alike(on_two: dict[str, Any]) -> None:

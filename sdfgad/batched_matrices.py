@@ -11,7 +11,7 @@ from sdfgad.calls.arguments import Bound, Leaves, as_called
 from sdfgad.calls.device_calls import on_device
 from sdfgad.calls.results import one_or_all
 from sdfgad.errors import UsageError
-from sdfgad.matrices import MatrixFunction, MatrixRequest, one_array, refuse_complex
+from sdfgad.matrices import MatrixFunction, MatrixRequest, either_way, in_columns, one_array, refuse_complex
 from sdfgad.over_batch import BatchObjective, OverBatch, Vmapped, moved
 from sdfgad.products import jvp, vjp
 from sdfgad.second import Differentiated, is_single
@@ -68,7 +68,7 @@ class BatchedMatrix(OverBatch):
             for a, product in zip(rows, summed.tangent(bound, rows, given)[1], strict=True):
                 columns[a][name].append(moved(product, axes[a] or 0, 0))
         size = _size(bound, axes)
-        return {a: {b: _in_columns(made, (size, *_own_shape(bound, axes, a)), _own_shape(bound, axes, b))
+        return {a: {b: in_columns(made, (size, *_own_shape(bound, axes, a)), _own_shape(bound, axes, b))
                     for b, made in row.items()} for a, row in columns.items()}
 
     def _first(self, bound: Bound, axes: Axes, names: tuple[str, ...]) -> dict[str, Any]:
@@ -77,21 +77,23 @@ class BatchedMatrix(OverBatch):
         fn = self._once(axes, lambda: Vmapped(self.fn, places, 0, named))
         values, more = as_called(self.fn, bound)
         asked = {"output": self._asked.output, "source": self._asked.source}
-        inputs = sum(prod(_own_shape(bound, axes, n)) for n in names)
-        if self._asked.mode != "forward" or not inputs:
-            out, pullback = vjp(fn, *values, wrt=Leaves(names), **asked, **more)
-            one_array(out, "f" if self._asked.mode == "reverse" else "fc")
+        shapes = {n: _own_shape(bound, axes, n) for n in names}
+
+        def by_columns() -> dict[str, Any]:
+            columns: dict[str, list[Any]] = {n: [] for n in names}
+            for name, given in _units(bound, axes, names):
+                out, tangent = jvp(fn, values, given, **asked, **more)
+                one_array(out)
+                columns[name].append(tangent)
+            return {n: in_columns(made, np.shape(out), shapes[n]) for n, made in columns.items()}
+
+        def by_rows(out: Any, pullback: Any) -> dict[str, Any]:
             own = np.shape(out)[1:]
-            if self._asked.mode == "reverse" or prod(own) < inputs and np.asarray(out).dtype.kind == "f":
-                rows = [pullback(_alike(len(out), own, out.dtype, k, 0)) for k in range(prod(own))]
-                return {n: _in_rows([moved(r[n], axes[n] or 0, 0) for r in rows], np.shape(out),
-                                    _own_shape(bound, axes, n)) for n in names}
-        columns: dict[str, list[Any]] = {n: [] for n in names}
-        for name, given in _units(bound, axes, names):
-            out, tangent = jvp(fn, values, given, **asked, **more)
-            one_array(out)
-            columns[name].append(tangent)
-        return {n: _in_columns(made, np.shape(out), _own_shape(bound, axes, n)) for n, made in columns.items()}
+            rows = [pullback(_alike(len(out), own, out.dtype, k, 0)) for k in range(prod(own))]
+            return {n: _in_rows([moved(r[n], axes[n] or 0, 0) for r in rows], np.shape(out), shapes[n]) for n in names}
+
+        return either_way(self._asked.mode, sum(map(prod, shapes.values())), by_columns,
+                          lambda: vjp(fn, *values, wrt=Leaves(names), **asked, **more), by_rows, _size(bound, axes))
 
     def _once(self, axes: Axes, make: Any) -> Any:
         """Functions are translated once for each that there is."""
@@ -127,12 +129,6 @@ def _own_shape(bound: Bound, axes: Axes, name: str) -> tuple[int, ...]:
 def _size(bound: Bound, axes: Axes) -> int:
     """The number of elements."""
     return next(np.shape(bound.leaves[n])[axis] for n, axis in axes.items() if axis is not None)
-
-
-def _in_columns(columns: Sequence[Any], shape: tuple[int, ...], along: tuple[int, ...]) -> np.ndarray:
-    """The matrices whose columns are arrays of one shape, whose first axis is that of the batch."""
-    made = np.stack([np.asarray(c) for c in columns], axis=-1) if columns else np.zeros((*shape, 0))
-    return made.reshape(*shape, *along)
 
 
 def _in_rows(rows: Sequence[Any], shape: tuple[int, ...], along: tuple[int, ...]) -> np.ndarray:

@@ -167,29 +167,35 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
 
 def _dense(fn: Callable[..., Any], bound: Bound, names: tuple[str, ...], mode: str, output: Any,
            source: str | None) -> dict[str, Any]:
-    """The matrix by its columns or rows. With "auto", rules of the user's may allow one of them alone."""
-    inputs, (values, named) = sum(np.size(bound.leaves[n]) for n in names), as_called(fn, bound)
+    """The matrix by its columns or rows."""
+    values, named = as_called(fn, bound)
+    return either_way(mode, sum(np.size(bound.leaves[n]) for n in names),
+                      lambda: _by_columns(bound, names, _pushed(fn, bound, names, output, source)),
+                      lambda: vjp(fn, *values, wrt=Leaves(names), output=output, source=source, **named),
+                      lambda out, pullback: _by_rows(bound, names, [pullback(s) for s in _seeds(out)], np.shape(out)))
 
-    def columns() -> dict[str, Any]:
-        return _by_columns(bound, names, _pushed(fn, bound, names, output, source))
 
+def either_way(mode: str, inputs: int, columns: Callable[[], dict[str, Any]], pulled: Callable[[], tuple[Any, ...]],
+               rows: Callable[[Any, Any], dict[str, Any]], elements: int = 1) -> dict[str, Any]:
+    """A matrix by its columns or, of what `vjp` has `pulled`, by its rows: with "auto" whatever are fewer, or what rules
+    of the user's allow. inputs: so many columns; elements: so many matrices of one output, by one product for all."""
     if mode == "forward" and inputs:
         return columns()
     either = mode == "auto" and inputs > 0
     try:
-        out, pullback = vjp(fn, *values, wrt=Leaves(names), output=output, source=source, **named)
+        out, pullback = pulled()
     except UnsupportedError as refused:
         if not either or refused.code != OWN_RULE:
             raise
         return columns()
     one_array(out, "fc" if either else "f")
-    if either and (inputs <= np.size(out) or _kind(out) == "c"):
+    if either and (elements * inputs <= np.size(out) or _kind(out) == "c"):
         try:
             return columns()
         except UnsupportedError as refused:
             if refused.code != OWN_RULE or _kind(out) == "c":
                 raise
-    return _by_rows(bound, names, [pullback(seed) for seed in _seeds(out)], np.shape(out))
+    return rows(out, pullback)
 
 
 def _sparse() -> ModuleType:
@@ -262,10 +268,10 @@ def _seeds(out: Any) -> Iterator[Any]:
 
 
 def _stacked(bound: Bound, of: str, along: str, columns: Sequence[Any]) -> Any:
-    return _in_columns(columns, np.shape(bound.leaves[of]), np.shape(bound.leaves[along]))
+    return in_columns(columns, np.shape(bound.leaves[of]), np.shape(bound.leaves[along]))
 
 
-def _in_columns(columns: Sequence[Any], shape: tuple[int, ...], along: tuple[int, ...]) -> Any:
+def in_columns(columns: Sequence[Any], shape: tuple[int, ...], along: tuple[int, ...]) -> Any:
     """A matrix whose columns are arrays of one shape."""
     if any(isinstance(c, DeviceArray) for c in columns):
         return stacked_there(columns, along, last=True)
@@ -277,7 +283,7 @@ def _by_columns(bound: Bound, names: Sequence[str], columns: Sequence[Any]) -> d
     found, at, shape = {}, 0, np.shape(columns[0])
     for name in names:
         here = columns[at:at + np.size(bound.leaves[name])]
-        found[name] = _in_columns(here, shape, np.shape(bound.leaves[name]))
+        found[name] = in_columns(here, shape, np.shape(bound.leaves[name]))
         at += len(here)
     return found
 

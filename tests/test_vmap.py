@@ -278,3 +278,13 @@ def test_matrices_by_nothing():
     matrix = sdfgad.jacobian(lambda x, y: np.sin(x) * np.sum(y), wrt=("x", "y"), mode="forward")
     found = sdfgad.vmap(matrix)(XS, np.zeros((5, 0)))
     assert found.x.shape == (5, 4, 4) and found.y.shape == (5, 4, 0) and not found.x.any()
+
+
+def test_jacobians_by_the_rule_that_there_is():
+    reverse = sdfgad.custom_vjp(lambda x: x**2)
+    reverse.defvjp(lambda x: (x**2, x), lambda r, g: (3.0 * g * r,))
+    forward = sdfgad.custom_jvp(lambda x: x**2)
+    forward.defjvp(lambda primals, tangents: (primals[0] ** 2, 3.0 * primals[0] * tangents[0]))
+    for rule in (reverse, forward):
+        found = sdfgad.vmap(sdfgad.jacobian(lambda x, f=rule: np.concatenate((f(x), x))))(XS)
+        np.testing.assert_allclose(found, [np.vstack((np.diag(3.0 * x), np.eye(4))) for x in XS])

@@ -98,9 +98,8 @@ def _name(ctx: Context, node: ast.Name) -> Value:
 
 def _why_unknown(value: Maybe) -> str:
     """What a name is that cannot be read."""
-    ways = [describe(w) for w in value.value.ways] if isinstance(value.value, Mixed) else []
-    told = len(set(ways)) > 1
-    return f"is {' on some paths, and on others '.join(ways)}" if told else "may be undefined here"
+    ways = {describe(w) for w in value.value.ways} if isinstance(value.value, Mixed) else set()
+    return f"is {' on some paths, and on others '.join(sorted(ways))}" if len(ways) > 1 else "may be undefined here"
 
 
 def lookup(ctx: Context, name: str) -> Value:

@@ -83,7 +83,7 @@ def maybe_undefined(x):
     return np.sum(y)
 
 
-@refused(4, "'y', which is an array of shape (6) and dtype float64 on some paths, and on others 2", X)
+@refused(4, "'y', which is 2 on some paths, and on others an array of shape (6) and dtype float64", X)
 def number_or_array(x):
     y = 2
     if x[0] > 0:

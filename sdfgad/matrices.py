@@ -177,8 +177,11 @@ def _dense(fn: Callable[..., Any], bound: Bound, names: tuple[str, ...], mode: s
 
 def either_way(mode: str, inputs: int, columns: Callable[[], dict[str, Any]], pulled: Callable[[], tuple[Any, ...]],
                rows: Callable[[Any, Any], dict[str, Any]], elements: int = 1) -> dict[str, Any]:
-    """A matrix by its columns or, of what `vjp` has `pulled`, by its rows: with "auto" whatever are fewer, or what rules
-    of the user's allow. inputs: so many columns; elements: so many matrices of one output, by one product for all."""
+    """A matrix by its columns or, of what `vjp` has `pulled`, by its rows: with "auto" whatever are fewer, or what
+    rules of the user's allow.
+
+    inputs: so many columns; elements: so many matrices of one output, by one product for all.
+    """
     if mode == "forward" and inputs:
         return columns()
     either = mode == "auto" and inputs > 0

@@ -56,3 +56,13 @@ def test_whether_a_row_is_there_is_asked_once() -> None:
              mapped([ROW, HERE], store("x", [2, "j"], load("y", "j"))))
     heads = [line.split(";")[0] for line in writer.text.splitlines() if "for (" in line]
     assert ["s_i" in heads[0], "s_j" in heads[1]] == [True, True]
+
+
+def test_the_only_row_of_a_block_is_no_loop() -> None:
+    """Whose bounds the compiler does not see through: it keeps the sums of the loops inside in memory."""
+    row = Range("i", maximum(0, ix("block")), minimum(4, ix("block") + 1))
+    writer = Writer()
+    emit_map(writer, Frame(program((), ARRAYS).arrays, {"block": (0, 3)}),
+             mapped([row, HERE], store("y", ["i"], load("x", "i", "j"), "+")))
+    assert ["s_i" in line for line in writer.text.splitlines() if "for (" in line] == [False]
+    assert "const int64_t s_i =" in writer.text

@@ -152,9 +152,7 @@ def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
         if depth == len(nest.loops) - 1:
             start, stop = pieces.open(start, stop) if pieces else (start, stop)
             _pragma(writer, inner, stmt, nest, sums)
-        step = "++" if r.step == 1 else f" += {r.step}" if r.step > 0 else f" -= {-r.step}"
-        var = symbol(r.var)
-        writer.open(f"for (int64_t {var} = {start}; {var} {'<' if r.step > 0 else '>'} {stop}; {var}{step})")
+        _enter(writer, r, start, stop, once=depth < len(nest.loops) - 1 and _once(inner, r))
     values.frame = places.bind(writer, inner, len(nest.loops))
     _emit_body(values, stmt, sums | (pieces.targets if pieces else {}))
     for depth in reversed(range(len(nest.loops))):
@@ -166,6 +164,22 @@ def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
         if opened[depth]:
             writer.close()
     writer.close()
+
+
+def _enter(writer: Writer, r: Range, start: str, stop: str, once: bool) -> None:
+    """Open a loop; a plain block for the only iteration of one, as gcc may leave the sums of such a loop in memory."""
+    var = symbol(r.var)
+    if once:
+        writer.open()
+        writer.line(f"const int64_t {var} = {start};")
+        return
+    step = "++" if r.step == 1 else f" += {r.step}" if r.step > 0 else f" -= {-r.step}"
+    writer.open(f"for (int64_t {var} = {start}; {var} {'<' if r.step > 0 else '>'} {stop}; {var}{step})")
+
+
+def _once(frame: Frame, r: Range) -> bool:
+    """Whether a range has exactly one iteration, whatever the variables around it are."""
+    return abs(r.step) == 1 and (r.stop.simplify(frame.bounds) - r.start.simplify(frame.bounds)).const == r.step
 
 
 def _hoist(values: Values, stmt: Map, nodes: tuple[Expr, ...]) -> None:

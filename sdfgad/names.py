@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator
 from itertools import count
+from typing import Any
 
 GRAD = "grad_"
 """Prefix of the cotangent of an array."""
@@ -50,6 +51,13 @@ def safe(name: str) -> str:
     usable = "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"u{ord(c):x}" for c in name)
     clash = usable in _RESERVED or is_generated(usable) or usable.startswith("__") or not usable[:1].isidentifier()
     return f"u_{usable}" if clash else usable
+
+
+def of_function(fn: Any, written: str) -> str:
+    """What a program is called: as its function is written, an object that can be called by its own name or class."""
+    fn = getattr(fn, "__self__", fn)
+    name = getattr(fn, "__name__", type(fn).__name__) if written == "__call__" else written
+    return safe(name) if name.isidentifier() else "lambda" if written == "<lambda>" else "program"
 
 
 def loop_variable(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import update_wrapper
+from inspect import Parameter
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,7 @@ class OverBatch(DerivativeFunction):
     def __init__(self, fn: Callable[..., Any], shown_as: str, in_axes: Any, out_axes: Any) -> None:
         update_wrapper(self, fn)
         self.fn, self.shown_as, self._in_axes, self._out_axes = fn, f"vmap of {shown_as}", in_axes, out_axes
-        self._by_name = frozenset(n for n, p in inspect.signature(fn).parameters.items()
-                                  if p.kind is inspect.Parameter.KEYWORD_ONLY)
+        self._kinds = {n: p.kind for n, p in inspect.signature(fn).parameters.items()}
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         raise NotImplementedError
@@ -60,7 +60,7 @@ class OverBatch(DerivativeFunction):
         """The arguments of a call, the axes of the batch in them, and what is differentiated by, for each `wrt`."""
         bound = bind(self.fn, args, keywords)
         refuse_specs(bound, True)
-        axes = dict(_axes(bound, self._in_axes, self._by_name, left_to_defaults(self.fn, args, keywords)))
+        axes = dict(_axes(bound, self._in_axes, self._kinds, left_to_defaults(self.fn, args, keywords)))
         size = _size(bound, axes)
         names = tuple(resolve_wrt(self.fn, element(bound, axes), one) for one in wrt)
         shared = [n for n in dict.fromkeys(n for some in names for n in some) if axes[n] is None]
@@ -76,8 +76,18 @@ class OverBatch(DerivativeFunction):
         """Where the batch lies in the arguments, as `in_axes` and `named` of a `BatchedFunction`."""
         found = {n: with_leaves(n, v, axes) if contents(v) is not None or n in axes else None
                  for n, v in bound.values.items()}
-        return (tuple(a for n, a in found.items() if n not in self._by_name),
-                {n: found[n] for n in self._by_name & found.keys()})
+        by_place: list[Any] = []
+        named: dict[str, Any] = {}
+        for name, axis in found.items():
+            if self._kinds[name] is Parameter.VAR_POSITIONAL:
+                by_place.extend(axis or ())
+            elif self._kinds[name] is Parameter.VAR_KEYWORD:
+                named.update(axis or {})
+            elif self._kinds[name] is Parameter.KEYWORD_ONLY:
+                named[name] = axis
+            else:
+                by_place.append(axis)
+        return tuple(by_place), named
 
 
 def moved(array: Any, source: int, place: int) -> Any:
@@ -90,17 +100,24 @@ def moved(array: Any, source: int, place: int) -> Any:
     return array
 
 
-def _axes(bound: Bound, in_axes: Any, by_name: Collection[str],
+def _axes(bound: Bound, in_axes: Any, kinds: Mapping[str, Any],
           left: Collection[str]) -> Iterator[tuple[str, int | None]]:
-    """The axis of the batch in each leaf of the arguments. by_name: those that take no place. left: to defaults."""
-    places = [n for n in bound.values if n not in by_name]
-    each = isinstance(in_axes, (tuple, list))
-    if each and len(in_axes) > len(places):
-        raise UsageError(f"in_axes with {len(in_axes)} entries for {len(places)} arguments", code="SG205")
-    given = dict.fromkeys(places) | dict(zip(places, in_axes, strict=False)) if each else {}
+    """The axis of the batch in each leaf of the arguments. kinds: of the parameters. left: to defaults."""
+    given = _given(bound, in_axes, kinds) if isinstance(in_axes, (tuple, list)) else None
     for name, value in bound.values.items():
-        axis = None if name in left else given.get(name, 0) if each else in_axes
+        axis = None if name in left else in_axes if given is None else given.get(name, 0)
         yield from ((n, a) for n, a in _leaf_axes(name, value, axis) if n in bound.leaves)
+
+
+def _given(bound: Bound, in_axes: Sequence[Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """What a tuple of axes says of the parameters that take a place, those behind a star together."""
+    places = [n for n in bound.values if kinds[n] not in (Parameter.KEYWORD_ONLY, Parameter.VAR_KEYWORD)]
+    starred = [n for n in places if kinds[n] is Parameter.VAR_POSITIONAL]
+    count = len(places) + sum(len(bound.values[n]) - 1 for n in starred)
+    if len(in_axes) > count:
+        raise UsageError(f"in_axes with {len(in_axes)} entries for {count} arguments", code="SG205")
+    each = [*in_axes, *[None] * (count - len(in_axes))]
+    return dict(zip(places, each, strict=False)) | {n: tuple(each[len(places) - 1:]) for n in starred}
 
 
 def _leaf_axes(name: str, value: Any, axis: Any) -> Iterator[tuple[str, int | None]]:

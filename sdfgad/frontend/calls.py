@@ -25,6 +25,7 @@ from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.known import PURE, is_of_constants, is_of_sizes, known_now, plain_list
 from sdfgad.frontend.layout import laid_out
+from sdfgad.frontend.library_function import LibraryFunction
 from sdfgad.frontend.liveness import Liveness, analyse, load_names
 from sdfgad.frontend.masking import CHOSEN, as_masked
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
@@ -265,7 +266,7 @@ def _defaults(ctx: Context, function: FunctionType) -> tuple[tuple[Value, ...], 
 def _called(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """An object whose class makes it callable."""
     form = callee.form if isinstance(callee, Record) else type(callee)
-    if form.__module__.split(".")[0] == "sdfgad":
+    if form.__module__.split(".")[0] == "sdfgad" and not issubclass(form, LibraryFunction):
         raise ctx.refuse("a call of what sdfgad has made inside another function", ON_DERIVATIVES, "SG121")
     if inspect.getattr_static(form, "__call__", None) is None:
         raise ctx.refuse(f"a call of {describe(callee)}", code="SG121")

@@ -198,7 +198,7 @@ def _translate(called: _Called, builder: Builder) -> Parsed:
     tell(ctx.ignored, code.name)
     accesses = check_known(builder.accesses, builder.constants, frozenset(builder.arguments) - builder.mutated)
     program = Program(
-        name=names.safe(code.name) if code.name.isidentifier() else "program",
+        name=names.of_function(called.fn, code.name),
         arrays=MappingProxyType(dict(builder.arrays)),
         arguments=tuple(builder.arguments), body=body, returns=tree,
         constants=MappingProxyType(dict(builder.constants)), source=code.at(code.node),

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -55,6 +56,8 @@ def code_of(fn: Callable[..., Any], text: str = "") -> SourceText:
     if not isinstance(function, FunctionType):
         raise unsupported(None, f"{getattr(fn, '__name__', fn)!r} is not a Python function with source code",
                           "pass a function written in Python, as lambda x: np.sum(x)", "SG106")
+    if function.__code__.co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR):
+        raise unsupported(None, f"{fn.__name__!r} is a coroutine", "use an ordinary function", "SG106")
     for found in texts_of(function.__code__, text):
         node = _find(function, found)
         if node is not None:

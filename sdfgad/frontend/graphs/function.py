@@ -16,6 +16,7 @@ from sdfgad.arrays import Spec
 from sdfgad.errors import UsageError
 from sdfgad.frontend.graphs.preparing import structured
 from sdfgad.frontend.graphs.programs import graph_of, is_dace, parameters_of
+from sdfgad.frontend.library_function import called_from_python
 from sdfgad.frontend.surroundings import Surroundings
 
 RETURN = "__return"
@@ -96,11 +97,12 @@ def _method(owner: Any, name: str) -> Any:
 
 
 def as_function(fn: Any) -> Any:
-    """The function itself, or what a program or graph of DaCe is as a function; UsageError for a compiled one that
-    gives something else than its function returns (`forward(f, output=...)`)."""
+    """The function itself, or what a program or graph of DaCe and a function of NumPy are as one in Python; UsageError
+    for a compiled one that gives something else than its function returns (`forward(f, output=...)`)."""
     if getattr(fn, "chosen_output", None) is not None:
         raise UsageError(f"forward({fn.__name__}, output=...) in place of a function", code="SG205",
                          help="give output= to what takes the function itself")
+    fn = called_from_python(fn)
     if isinstance(fn, GraphFunction) or "dace" not in sys.modules:
         return fn
     if is_dace(fn, "SDFG"):

@@ -372,8 +372,9 @@ def show_examples(name: str, copy: bool) -> None:
       sdfgad examples neural_network --copy
     """
     if not name and not copy:
+        width = max(map(len, examples.names()))
         for program in examples.names():
-            click.echo(f"{program:<20} {examples.title(program)}")
+            click.echo(f"{program:<{width}} {examples.title(program)}")
         return
     text = examples.text(name)
     if not copy:

@@ -378,8 +378,8 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
     if isinstance(value, Record) and issubclass(value.form, dict):
         return list(settled(ctx, value))
     if isinstance(value, Entries):
-        settled(ctx, value.owner)
-    if isinstance(value, (zip, enumerate, reversed, map, dict, Entries)):
+        return [value.at(k) for k in range(len(settled(ctx, value.owner)))]
+    if isinstance(value, (zip, enumerate, reversed, map, dict)):
         return list(value)
     if isinstance(value, ArrayValue) and value.shape and value.shape[0].const is not None:
         if isinstance(value, Lazy):

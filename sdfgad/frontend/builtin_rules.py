@@ -7,7 +7,7 @@ import dataclasses
 import itertools
 import math
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -67,8 +67,15 @@ def enumerate_(ctx: Context, iterable: Value, start: Value = 0) -> Value:
         return suspended(ctx, dataclasses.replace(iterable, start=int(to_int(ctx, start))))
     rows = rows_of(ctx, iterable)
     if rows is None:
-        return Picked((int(start) + k, v) for k, v in enumerate(items_of(ctx, iterable)))
+        return _picked(((int(start) + k, v) for k, v in enumerate(items_of(ctx, iterable))), (iterable,))
     return Rows(rows.count, lambda k: (int_value(k + int_ix(start)), rows.item(k)), held=rows.held)
+
+
+def _picked(items: Iterable[Value], found_in: Sequence[Value]) -> Picked:
+    """Items that an iterator finds one by one in what it is given."""
+    made = Picked(items)
+    made.lists = tuple(v for i in found_in for v in (i, *getattr(i, "lists", ())) if isinstance(v, ListValue))
+    return made
 
 
 def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
@@ -84,7 +91,7 @@ def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
         given = [[i.item(ix(k)) for k in range(shortest)] if isinstance(i, Endless) else next(rest) for i in iterables]
         if strict and len({len(g) for g in given}) > 1:
             raise ctx.refuse("zip with strict=True of different lengths", code="SG102")
-        return Picked(zip(*given, strict=False))
+        return _picked(zip(*given, strict=False), iterables)
     if len(ended) < len(iterables):
         return zip_(ctx, *_as_long(ctx, iterables, rows), strict=strict)  # type: ignore[arg-type]
     count = rows[0].count  # type: ignore[union-attr]

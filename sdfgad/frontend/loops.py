@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from enum import EnumMeta
 
 from sdfgad import names
@@ -36,6 +36,7 @@ from sdfgad.frontend.loop_forms import (
     first_iteration,
     first_that_works,
 )
+from sdfgad.frontend.merge import same
 from sdfgad.frontend.rhythms import Rhythm, blocks, part, pieces, rhythm_of
 from sdfgad.frontend.settled import ChangingRefusal, Endless, GrowingRefusal, taken
 from sdfgad.frontend.tables import rows_from_table
@@ -84,18 +85,50 @@ def _run_over(ctx: Context, stmt: ast.For, iterable: Value, bind: Callable[[ast.
     if rows is None:
         raise ctx.refuse(f"a loop over {describe(iterable)}", "loop over a range, an array, a tuple or a list", "SG102")
 
+    seen = [ctx.frame.names.get(n.id) for n in _walked(stmt.iter) if isinstance(n, ast.Name)]
+    if any(isinstance(v, Grown) and any(v is w for w in seen) for v in lists_of(ctx, stmt)):
+        raise ctx.refuse(_AHEAD, _PLACES, "SG102")
     _run_lists(ctx, stmt, rows, lambda item: bind(stmt.target, item))
+
+
+def _walked(node: ast.expr) -> list[ast.expr]:
+    """What a loop looks at item by item, as its text shows: what is written behind `in`, or in iterators there."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("enumerate", "zip"):
+        return [found for a in node.args for found in _walked(a)]
+    return [node]
+
+
+_AHEAD, _PLACES = "a loop over a list that changes on the way, ahead of it", "take its items by their places: x = items[k]"
 
 
 def _run_items(ctx: Context, stmt: ast.For, iterable: Value, bind: Bind) -> None:
     """A loop over a sequence known now: written out, but for a long one of numbers."""
-    known = items_of(ctx, iterable)
-    items: Iterable[Value] = iterable if isinstance(iterable, Entries) else known
-    rows = rows_from_table(ctx, stmt, items) if isinstance(items, list) else None
+    known, unchanged = items_of(ctx, iterable), _unchanged(ctx, iterable)
+    rows = rows_from_table(ctx, stmt, known) if not isinstance(iterable, Entries) else None
+    item = iterable.at if isinstance(iterable, Entries) else known.__getitem__
     if rows is None:
-        _unroll(ctx, stmt, items, bind)
-    else:
-        _run_rows(ctx, stmt, rows, bind, LoopForm(lambda: _unroll(ctx, stmt, items, bind), ("refusal",)))
+        _unroll(ctx, stmt, len(known), item, bind, unchanged)
+        return
+
+    _run_rows(ctx, stmt, rows, bind, LoopForm(
+        lambda: _unroll(ctx, stmt, len(known), item, bind, unchanged), ("refusal",)))
+    unchanged(1)
+
+
+def _unchanged(ctx: Context, iterable: Value) -> Callable[[int], None]:
+    """What refuses at an item's place, if a list, or a dictionary, has changed where the loop still looks at it."""
+    owner = iterable.owner if isinstance(iterable, Entries) else iterable
+    lists = [v for v in (owner, *getattr(owner, "lists", ())) if isinstance(v, ListValue)]
+    keys, before = list(owner.items) if isinstance(owner, Record) else [], [list(v.items) for v in lists]
+
+    def check(k: int) -> None:
+        if isinstance(owner, Record) and list(owner.items) != keys:
+            raise ctx.refuse("a loop over a dictionary that gets other keys on the way", "loop over list(d)", "SG102")
+        for now, old in zip(lists, before, strict=True):
+            if len(now.items) != len(old) or not all(map(same, now.items[k:], old[k:])):
+                raise ctx.refuse(_AHEAD, _PLACES, "SG102")
+
+    return check
 
 
 def _run_lists(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
@@ -195,7 +228,8 @@ def _lengthened(ctx: Context, stmt: ast.For, rows: Rows, least: int, run: Callab
 def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: LoopForm | None = None) -> None:
     """A loop over rows in the first form that is not refused."""
     count = rows.count.const
-    unrolled = written_out or LoopForm(lambda: _unroll(ctx, stmt, _items(rows), bind), ("refusal",))
+    unrolled = written_out or LoopForm(
+        lambda: _unroll(ctx, stmt, count or 0, lambda k: rows.item(ix(k)), bind), ("refusal",))
     if count is not None and count <= 1:
         unrolled.run()
         return
@@ -221,11 +255,6 @@ def _renames(body: Sequence[ast.stmt]) -> bool:
     assignments = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Assign)]
     return any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) for a in assignments
                for n in (a.value.elts if isinstance(a.value, ast.Tuple) else [a.value]))
-
-
-def _items(rows: Rows) -> Iterator[Value]:
-    """The items of a loop whose length is known."""
-    return (rows.item(ix(k)) for k in range(rows.count.const or 0))
 
 
 def _periodic(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int) -> LoopForm:
@@ -273,25 +302,28 @@ def _exchanged(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
 
 # unrolled
 
-def _unroll(ctx: Context, stmt: ast.For, items: Iterable[Value], bind: Bind) -> None:
-    """Run the body once per item, in a row."""
-    pending = iter(items)
+def _unroll(ctx: Context, stmt: ast.For, count: int, item: Callable[[int], Value], bind: Bind,
+            unchanged: Callable[[int], None] = lambda _: None) -> None:
+    """Run the body once per item, in a row.
+
+    Items are asked for by their places: behind an exit, branches run what follows again where their first try fails.
+    """
     live = ctx.frame.liveness.at_loop[stmt]
 
-    def rest() -> None:
-        for item in pending:
+    def rest(k: int) -> None:
+        unchanged(k)
+        if k < count:
             if ctx.builder.statements > UNROLL_STATEMENTS:
                 raise ctx.refuse("a loop that unrolls to too many statements", "use arrays instead of lists",
                                  PASSED_OVER)
-            bind(item)
+            bind(item(k))
             ctx.execute(ctx, stmt.body)
             ctx.frame.names[CONTINUE] = False
-            guarded(ctx, rest, live, (BREAK, RETURN))
-            return
-        if stmt.orelse:
+            guarded(ctx, lambda: rest(k + 1), live, (BREAK, RETURN))
+        elif stmt.orelse:
             guarded(ctx, lambda: ctx.execute(ctx, stmt.orelse), live, (BREAK, RETURN))
 
-    rest()
+    rest(0)
     ctx.frame.names[BREAK] = False
 
 

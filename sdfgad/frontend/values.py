@@ -235,9 +235,9 @@ class Entries:
     owner: Record
     kind: str
 
-    def __iter__(self) -> Iterator[Value]:
-        for key in list(self.owner.items):
-            yield {"keys": key, "values": self.owner.items[key], "items": (key, self.owner.items[key])}[self.kind]
+    def at(self, k: int) -> Value:
+        key, value = list(self.owner.items.items())[k]
+        return {"keys": key, "values": value, "items": (key, value)}[self.kind]
 
 
 @dataclass(frozen=True)
@@ -272,8 +272,8 @@ class Rows:
 
 
 class Picked(tuple):
-    """The items of an iterator, where they are known."""
-    __slots__ = ()
+    """The items of an iterator, where they are known; `lists`: where it finds them one by one."""
+    lists: tuple[ListValue, ...] = ()
 
 
 @dataclass(eq=False)

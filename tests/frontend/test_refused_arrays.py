@@ -224,6 +224,19 @@ def endless_recursion(x):
 CASES[-1] = (CASES[-1][0], (X,), 2, "calls nested more than")
 
 
+@refused(3, "a recursion", X)
+def recursion_in_branches(x):
+    def reflected(v):
+        if v < 0.5:
+            return np.pi / (np.sin(np.pi * v) * reflected(1 - v))
+        return np.sqrt(v)
+
+    return reflected(x[0])
+
+
+CASES[-1] = (CASES[-1][0], (X,), 3, "calls nested more than")
+
+
 @refused(2, "a raise of something other than an exception class", X)
 def raises(x):
     if x[0] > 0:

@@ -98,7 +98,7 @@ def _walked(node: ast.expr) -> list[ast.expr]:
     return [node]
 
 
-_AHEAD, _PLACES = "a loop over a list that changes on the way, ahead of it", "take its items by their places: x = items[k]"
+_AHEAD, _PLACES = "a loop over a list that changes on the way, ahead of it", "take items by their places: x = items[k]"
 
 
 def _run_items(ctx: Context, stmt: ast.For, iterable: Value, bind: Bind) -> None:

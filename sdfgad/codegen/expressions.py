@@ -146,16 +146,21 @@ class Values:
             return f"sg::pick<{ctype(node.dtype)}>({cond}, {self.text(node.args[1])}, {self.text(node.args[2])})"
         name = self.writer.fresh()
         self.writer.line(f"{ctype(node.dtype)} {name};")
-        for head, branch in (f"if ({cond})", node.args[1]), ("else", node.args[2]):
-            self.writer.open(head)
-            self.writer.line("SG_BRANCH;")
-            self.scopes.append({})
-            self.bind_shared([branch])
-            self.writer.line(f"{name} = {self.text(branch)};")
-            self.scopes.pop()
-            self.writer.close()
+        self.writer.open(f"if ({cond})")
+        self._set(name, node.args[1])
+        self.writer.otherwise()
+        self._set(name, node.args[2])
+        self.writer.close()
         self.scopes[-1][node] = name
         return name
+
+    def _set(self, name: str, branch: Expr) -> None:
+        """Inside of a branch, give a name what the branch chooses."""
+        self.writer.line("SG_BRANCH;")
+        self.scopes.append({})
+        self.bind_shared([branch])
+        self.writer.line(f"{name} = {self.text(branch)};")
+        self.scopes.pop()
 
     def _load_ahead(self, branches: Iterable[Expr], sure: frozenset[Expr] = frozenset()) -> None:
         """Bind what the branches load before the choice, at an index forced inside the array; what is `sure` to be

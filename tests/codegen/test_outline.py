@@ -76,7 +76,8 @@ def test_loops_that_share_their_iterations_stay_together() -> None:
 
 
 @pytest.mark.usefixtures("short")
-@pytest.mark.parametrize("damage", [("        }\n        if", "        }}\n        if"), ("{\n    double", "{ double")])
+@pytest.mark.parametrize("damage", [("        }\n        if", "        }}\n        if"), ("{\n    double", "{ double"),
+                                    ("        if ((v", "        else {\n        }\n        if ((v")])
 def test_text_of_another_form_is_left_alone(damage: tuple[str, str]) -> None:
     code = CODE.replace(*damage, 1)
     assert outline(code, OPENING) == code
@@ -107,3 +108,26 @@ def test_gradients_of_programs_in_pieces_are_the_same() -> None:
         np.testing.assert_allclose(gradient(x, w, 4), whole, rtol=1e-12)
         made = next(iter(gradient._known.values()))[0].compiled().folder / "program.cpp"
         assert made.read_text().count("SG_PIECE") > 5
+
+
+def guarded(x, w, n, d):
+    """Choices with a division that may not be made, alike but for names."""
+    total = 0.0
+    for k in range(5):
+        total += np.sin(x[k] * (n[k] // d[k]) if d[k] > 0 else w[k])
+        total += np.sin(w[k] * (d[k] // n[k]) if n[k] > 0 else x[k])
+    return total
+
+
+def test_both_ways_of_a_choice_stay_together() -> None:
+    rng = np.random.default_rng(4)
+    x, w, n, d = rng.random(5), rng.random(5), np.array([7, 0, 5, 3, 0]), np.array([2, 3, 0, 0, 4])
+    whole = sdfgad.grad(guarded, wrt=("x", "w"))(x, w, n, d)
+    with changed(cut_program=0, long_block=400, short_block=20, repeated_block=40):
+        gradient = sdfgad.grad(guarded, wrt=("x", "w"))
+        found = gradient(x, w, n, d)
+        made = next(iter(gradient._known.values()))[0].compiled().folder / "program.cpp"
+    for name in ("x", "w"):
+        np.testing.assert_allclose(found[name], whole[name], rtol=1e-12)
+    text = made.read_text()
+    assert text.count("SG_PIECE") > 1 and "SG_BRANCH" in text

@@ -96,6 +96,8 @@ def _items(lines: Iterator[str], closing: list[str] | None = None) -> tuple[_Ite
     for line in lines:
         text = line.strip()
         change = line.count("{") - line.count("}")
+        if text.startswith("else"):  # it would be a nest of its own, away from its `if`
+            raise _Unclear
         if text.startswith("}") and change <= 0:
             if closing is None or (change == 0 and not text.endswith("{")) or change < -1:
                 raise _Unclear

@@ -53,35 +53,36 @@ def allreduce_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: 
     assigned(ctx, into, total)
 
 
-def reduced(ctx: Context, comm: Any, given: ViewValue, how: str) -> ViewValue:
-    """A reduction that every rank gets. A product is made of all factors: its derivative needs those beside a zero."""
+def reduced(ctx: Context, comm: Any, given: ViewValue, how: str, of_rank: bool = False) -> ViewValue:
+    """A reduction that every rank gets. A product is made of all factors: its derivative needs those beside a zero.
+    of_rank: each rank keeps a part of its own, or one alone keeps it."""
     if how == "prod":
-        total = as_array(ctx, prefix(ctx, comm, given, how, comm.Get_size()))
+        total = as_array(ctx, prefix(ctx, comm, given, how, comm.Get_size(), of_rank))
         return ctx.builder.fresh_copy(total, "total")
     if how == "sum" or given.dtype.kind not in "fc":
-        return combined(ctx, comm, "allreduce", given, how)
-    return extreme(ctx, comm, given, how)
+        return combined(ctx, comm, given, how, of_rank)
+    return extreme(ctx, comm, given, how, of_rank)
 
 
-def extreme(ctx: Context, comm: Any, x: ViewValue, how: str) -> ViewValue:
+def extreme(ctx: Context, comm: Any, x: ViewValue, how: str, of_rank: bool) -> ViewValue:
     """m = max of x over the ranks ; m + sum over the ranks of (x - m) / ties where x is m: those that win share."""
     def run(ufunc: Callable[..., Any], *values: Value) -> ViewValue:
         return ctx.builder.fresh_copy(as_array(ctx, ctx.invoke(ctx, ufunc, list(values), {})), "message")
 
     constant = ctx.builder.fresh_copy(stop_gradient(ctx, x), "message")
-    top = combined(ctx, comm, "allreduce", constant, how)
+    top = combined(ctx, comm, constant, how, of_rank)
     won = run(np.where, ctx.invoke(ctx, np.equal, [constant, top], {}), x.dtype.type(1), x.dtype.type(0))
-    ties = combined(ctx, comm, "allreduce", won, "sum", passive=True)
+    ties = combined(ctx, comm, won, "sum", of_rank, passive=True)
     share = run(np.divide, run(np.multiply, won, run(np.subtract, x, top)), ties)
-    return run(np.add, top, combined(ctx, comm, "allreduce", share, "sum"))
+    return run(np.add, top, combined(ctx, comm, share, "sum", of_rank))
 
 
-def combined(ctx: Context, comm: Any, kind: str, given: ViewValue, how: str, passive: bool = False) -> ViewValue:
-    """What a reduction gives, in a place of its own."""
+def combined(ctx: Context, comm: Any, given: ViewValue, how: str, of_rank: bool, passive: bool = False) -> ViewValue:
+    """What a reduction gives all ranks, in a place of its own."""
     out = ctx.builder.view(ctx.builder.declare(given.shape, given.dtype, "total"), given.shape, given.weak,
                            not given.shape)
-    collective(ctx, comm, kind, MessageBuffers((given,), (out,), size_of(given), given.dtype), how=how,
-               passive=passive)
+    collective(ctx, comm, "allreduce", MessageBuffers((given,), (out,), size_of(given), given.dtype), how=how,
+               passive=passive, of_rank=of_rank)
     return out
 
 
@@ -94,7 +95,7 @@ def reduce_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Val
     if into is not None:
         same_size(ctx, own, into)
     if how != "sum":
-        total = reduced(ctx, comm, own, how)
+        total = reduced(ctx, comm, own, how, of_rank=True)
         return None if into is None else assigned(ctx, into, total)
     collective(ctx, comm, "reduce", MessageBuffers((own,), () if into is None else (into,), size_of(own), own.dtype),
                root_of(ctx, root))
@@ -105,7 +106,7 @@ def reduce(ctx: Context, comm: Any, sendobj: Value, op: Value = None, root: Valu
     given = object_of(ctx, sendobj)
     how = how_of(ctx, op, given.dtype.kind)
     if how != "sum":
-        total = reduced(ctx, comm, given, how)
+        total = reduced(ctx, comm, given, how, of_rank=True)
         return total if comm.Get_rank() == root else None
     out = ctx.builder.view(ctx.builder.declare(given.shape, given.dtype, "total"), given.shape, given.weak,
                            not given.shape)
@@ -147,7 +148,7 @@ def _given_whole(ctx: Context, sendbuf: Value, recvbuf: Value) -> ViewValue:
 def _scattered(ctx: Context, comm: Any, own: ViewValue, into: ViewValue, counts: tuple[int, ...], how: str) -> None:
     """Each rank gets its part of the reduced array. Only sums are sent in parts."""
     if how != "sum":
-        whole, rank = flat_of(ctx, reduced(ctx, comm, own, how)), comm.Get_rank()
+        whole, rank = flat_of(ctx, reduced(ctx, comm, own, how, of_rank=True)), comm.Get_rank()
         assigned(ctx, into, part_of_flat(ctx, whole, sum(counts[:rank]), counts[rank]))
         return
     alike = len(set(counts)) == 1

@@ -91,7 +91,16 @@ def up_to_here(comm, x, k):
     return comm.scan(np.sum(x * x)) * np.sum(x)
 
 
-OBJECTIVES = (in_place, broadcast, summed_in_loop, until_small, largest, used_again, turning, settled, up_to_here)
+def parts_of_most(comm, x, k):
+    """Of an extremum, too, the part that a rank gets is its own, and so is what the root gets alone."""
+    part, low = np.empty(2), np.zeros(2)
+    comm.Reduce_scatter_block(np.outer(np.arange(1.0, comm.size + 1.0), x[:2] * x[1:3]), part, op=MPI.MAX)
+    comm.Reduce(x[:2], low, op=MPI.MIN)
+    return np.sum(part * x[:2] + low * k[:2])
+
+
+OBJECTIVES = (in_place, broadcast, summed_in_loop, until_small, largest, used_again, turning, settled, up_to_here,
+              parts_of_most)
 
 
 def check_objectives() -> None:

@@ -172,7 +172,7 @@ def test_messages_that_carry_no_derivative(on_two: dict[str, Any]) -> None:
 
 def test_objectives(on_two: dict[str, Any]) -> None:
     found = {n: f for n, f in on_two.items() if n.startswith("objective ")}
-    assert len(found) == 9
+    assert len(found) == 10
     for name, one in found.items():
         assert one["slope"] < 1e-7 and one["value"] < 1e-14, name
 

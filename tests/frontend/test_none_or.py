@@ -233,7 +233,8 @@ def the_same_dict(rows):
 
 
 @pytest.mark.parametrize("program, x, what", [
-    (of_two_kinds, W, "is .none. on some paths, and on others an array"), (clipped, W, "None or not bound .* as an argument"),
+    (of_two_kinds, W, "is .none. on some paths, and on others an array"),
+    (clipped, W, "None or not bound .* as an argument"),
     (the_same_dict, ROWS, "'best', which changes its shape or type")])
 def test_refused(program: Callable[..., Any], x: np.ndarray, what: str) -> None:
     with pytest.raises(UnsupportedError, match=what):

@@ -30,7 +30,7 @@ from sdfgad.frontend.liveness import Liveness, analyse, load_names
 from sdfgad.frontend.masking import CHOSEN, as_masked
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
-from sdfgad.frontend.outside import outside
+from sdfgad.frontend.outside import defaults_of, outside
 from sdfgad.frontend.raising import definite_arguments
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
 from sdfgad.frontend.routines import Translated
@@ -254,13 +254,7 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise ctx.refuse(f"a call of the coroutine {function.__name__!r}", "use an ordinary function", "SG102")
     code, around = ctx.methods_of.get(function) or (_code(function, ctx.text), None)
-    return _inline(ctx, code, around, list(arguments), dict(keywords), *_defaults(ctx, function), False)
-
-
-def _defaults(ctx: Context, function: FunctionType) -> tuple[tuple[Value, ...], dict[str, Value]]:
-    """The defaults of parameters, and of those that are given by name alone."""
-    return (tuple(outside(ctx, d, "default") for d in function.__defaults__ or ()),
-            {k: outside(ctx, v, k) for k, v in (function.__kwdefaults__ or {}).items()})
+    return _inline(ctx, code, around, list(arguments), dict(keywords), *defaults_of(ctx, function), False)
 
 
 def _called(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -347,7 +341,7 @@ def _run(ctx: Context, frame: CallFrame) -> Value:
 def run_wrapper(ctx: Context, function: FunctionType, code: SourceText, arguments: list[Value],
                 keywords: dict[str, Value]) -> Value:
     """Run a wrapper around the function that is being translated."""
-    defaults, more = _defaults(ctx, function)
+    defaults, more = defaults_of(ctx, function)
     return run_top(ctx, code, _parameters(ctx, code, arguments, keywords, defaults, more))
 
 

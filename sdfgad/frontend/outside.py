@@ -1,6 +1,7 @@
 """Values of the Python program around the translated function."""
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -48,3 +49,9 @@ def settle_contents(ctx: Context) -> frozenset[str]:
             ctx.builder.constants[name] = kept = np.array(data)
             ctx.surroundings.watched.append((value, kept))
     return frozenset(live)
+
+
+def defaults_of(ctx: Context, function: FunctionType) -> tuple[tuple[Value, ...], dict[str, Value]]:
+    """The defaults of parameters, and of those that are given by name alone."""
+    return (tuple(outside(ctx, d, "default") for d in function.__defaults__ or ()),
+            {k: outside(ctx, v, k) for k, v in (function.__kwdefaults__ or {}).items()})

@@ -55,8 +55,9 @@ Interpolants made outside may be called (`CubicSpline`, `PchipInterpolator`, `Ak
 objects of NumPy (`np.poly1d`, `Polynomial`, `Chebyshev`, ...) may be called where they are made outside. Of
 `scipy.stats`, `pdf` and `logpdf` of norm, t, cauchy, laplace, logistic, expon, uniform, gamma, chi2, invgamma, lognorm,
 pareto, rayleigh, weibull_min, halfnorm, beta, multivariate_normal and dirichlet are understood, `pmf` and `logpmf` of
-poisson, binom and bernoulli, `cdf` of the first five but t, of expon and uniform; of norm also `logcdf`, `sf`, `logsf`,
-`ppf` and `isf`. Distributions of one number may be frozen outside.
+poisson, binom and bernoulli, `cdf` and `sf` of most of them; `ppf` of norm, laplace, logistic, cauchy, expon, uniform,
+lognorm, pareto, rayleigh and weibull_min; of norm also `logcdf`, `logsf` and `isf`. Distributions may be frozen inside,
+those of one number outside, too.
 
 Arguments that are only read may share memory, and each has its own partial derivative. One that the function updates
 may share none, neither with another argument nor with an array from outside.
@@ -91,8 +92,12 @@ the classes, dataclasses and namedtuples may be defined inside.
 What a mask selects (`x[mask]`, columns `x[:, mask]`, `np.nonzero(mask)`, `np.argwhere(mask)`) is good for arithmetic
 with numbers, with what the same mask selects and with arrays for each selected row, for reductions, products with
 matrices, subscripts, `len`, functions element by element, medians and quantiles, matrices of several vectors
-(`np.column_stack`, `np.vstack`), `np.polyfit` and `lstsq` (the solution alone), single items and loops over it. It
-cannot be returned, or combined with an array of a length of its own.
+(`np.column_stack`, `np.vstack`), `np.polyfit` and `lstsq` (the solution alone), single items and loops over it,
+`np.cov`, `np.sort`, `np.diff`, `np.cumsum`, `np.concatenate`, and slices; `np.zeros`, `np.ones`, `np.full`,
+`np.arange` and `np.eye` are as long as it (`len(x[mask])`, `mask.sum()`). So are submatrices, `K[np.ix_(free, free)]`
+and `K[free][:, free]`, also those of columns with rows (`x[mask][:, None] - x[mask]`): they may be stored, added,
+multiplied, summed, inverted and factorised (`cholesky`), and solved with (`np.linalg.solve`, `solve_triangular`), in
+time of the whole matrix. What a mask selects cannot be returned, or combined with an array of a length of its own.
 
 ## Derivatives
 

@@ -20,9 +20,7 @@ from sdfgad.frontend.elementwise import (
     int_value,
     integers,
     lift,
-    same_size,
     select,
-    shape_text,
     truth,
 )
 from sdfgad.frontend.generators import Yielding, listed, only_numbers
@@ -32,8 +30,10 @@ from sdfgad.frontend.masking import CHOSEN, as_masked, beside_columns, is_stored
 from sdfgad.frontend.run_texts import combined
 from sdfgad.frontend.settled import Endless, settled, taken, unsettled
 from sdfgad.frontend.sizes import as_integer
+from sdfgad.frontend.submatrices import is_outer, on_blocks, with_own_array
 from sdfgad.frontend.values import (
     ArrayValue,
+    Block,
     Entries,
     Grown,
     IntValue,
@@ -204,9 +204,11 @@ def _run_time_numbers(value: Value) -> list[ArrayValue | IntValue]:
     return [n for part in parts for n in _run_time_numbers(part)]
 
 
-def on_masked(ctx: Context, ufunc: Callable[..., Any], *values: Value) -> Masked | SelectedColumns:
+def on_masked(ctx: Context, ufunc: Callable[..., Any], *values: Value) -> Masked | SelectedColumns | Block:
     """An elementwise operation on data selected by one mask, with numbers, and with arrays for each selected row."""
     values = of_one_length(ctx, tuple(as_masked(ctx, v) for v in values))
+    if is_outer(values):
+        return on_blocks(ctx, ufunc, values)
     if any(isinstance(v, SelectedColumns) for v in values):
         return SelectedColumns(_on_rows(ctx, ufunc, *(beside_columns(ctx, v) for v in values)))
     return _on_rows(ctx, ufunc, *values)
@@ -328,6 +330,8 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
         return type(value)(kept(ctx, value.there, label), kept(ctx, value.value, label), value.told)
     if isinstance(value, SelectedColumns):
         return SelectedColumns(kept(ctx, value.rows, label))
+    if isinstance(value, Block):
+        return with_own_array(ctx, value, label)
     if isinstance(value, Masked) and is_stored(value):
         return value
     if isinstance(value, Masked):
@@ -390,11 +394,5 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
     raise ctx.refuse(f"{describe(value)} where a sequence of known length is needed", code="SG102")
 
 
-def require_same(ctx: Context, a: ArrayValue, b: ArrayValue) -> None:
-    """Shapes that have to agree."""
-    if len(a.shape) != len(b.shape) or not all(same_size(ctx, n, m) for n, m in zip(a.shape, b.shape, strict=True)):
-        raise ctx.refuse(f"shapes {shape_text(a.shape)} and {shape_text(b.shape)} that do not agree", code="SG103")
-
-
 __all__ = ("binary", "unary", "comparison", "membership", "on_masked", "known_truth", "truth_value", "negation", "both",
-           "kept", "constant_of", "items_of", "require_same", "is_int")
+           "kept", "constant_of", "items_of", "is_int")

@@ -6,6 +6,7 @@ import inspect
 import operator
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.errors import UnsupportedError
-from sdfgad.frontend import records, sparse
+from sdfgad.frontend import polyfills, records, sparse
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.bodies.mapping import item
@@ -36,10 +37,12 @@ from sdfgad.frontend.settled import ItemRefusal, has, of_kind, taken
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.sparse import is_sparse
 from sdfgad.frontend.stepping import strides_of
+from sdfgad.frontend.submatrices import transposed
 from sdfgad.frontend.surroundings import GONE, LIBRARIES
 from sdfgad.frontend.values import (
     Applied,
     ArrayValue,
+    Block,
     Function,
     Grown,
     IntValue,
@@ -92,6 +95,8 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         return of_status(ctx, owner, 1 if name == "source" else 2)
     if isinstance(owner, (PostedMessage, PersistentMessage, MessageStatus, DerivedType)):
         return Method(owner, name)
+    if isinstance(owner, Applied) and polyfills.is_distribution(owner.function) and hasattr(owner.function, name):
+        return replace(owner, function=getattr(owner.function, name))
     if isinstance(owner, Parent):
         return of_parent(ctx, owner, name)
     if isinstance(owner, Record) or isinstance(owner, dict) and records.is_method(name):
@@ -234,6 +239,8 @@ def _part(ctx: Context, name: str, operand: ArrayValue) -> Value:
 
 
 def _shape(ctx: Context, value: Value) -> Value:
+    if isinstance(value, Block):
+        return _shape(ctx, value.rows) + _shape(ctx, value.columns)
     if isinstance(value, SelectedColumns):
         return _shape(ctx, value.rows)[::-1]
     if isinstance(value, Masked):
@@ -255,23 +262,12 @@ def _flat(ctx: Context, value: Value) -> Value:
     return row
 
 
-def transposed(ctx: Context, value: Value) -> Value:
-    """`value.T`."""
-    if isinstance(value, SelectedColumns):
-        return value.rows
-    if not isinstance(value, Masked):
-        return ctx.invoke(ctx, np.transpose, [value], {})
-    if value.mask.ndim > 1 or value.values.ndim > 2:
-        raise ctx.refuse("the transpose of rows selected by a mask of several dimensions", "use np.where", "SG105")
-    return SelectedColumns(value) if value.values.ndim == 2 else value
-
-
 _ATTRIBUTES: Mapping[str, Callable[[Context, Any], Value]] = MappingProxyType({
     "shape": _shape, "size": _size,
     "ndim": lambda ctx, v: v.ndim if isinstance(v, ArrayValue) else 1 + v.values.ndim - v.mask.ndim if isinstance(
         v, Masked) else 2,
     "dtype": lambda ctx, v: v.dtype if isinstance(v, ArrayValue) else (
-        v if isinstance(v, Masked) else v.rows).values.dtype,
+        v.rows if isinstance(v, SelectedColumns) else v).values.dtype,
     "T": transposed,
     "mT": lambda ctx, v: ctx.invoke(ctx, np.swapaxes, [v, -1, -2], {}),
     "real": real, "imag": imag, "flat": _flat, "strides": strides_of,

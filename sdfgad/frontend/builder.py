@@ -18,7 +18,7 @@ from sdfgad.frontend.mail import Mail
 from sdfgad.frontend.numbering import ValueNumbers
 from sdfgad.frontend.sharing import READ_ONLY_HELP, SharedPlaces, refuse_sharing, refuse_stale
 from sdfgad.frontend.strides import turned
-from sdfgad.frontend.values import ArrayValue, Element, Grown, Lazy, Position, Shape, ViewValue
+from sdfgad.frontend.values import ArrayValue, Element, Grown, Lazy, Masked, Position, Shape, ViewValue
 from sdfgad.ir.expr import Call, Const, Expr, Index, call, const, index_elems, loads
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import FAILED, ORDER, Array, Lib, Map, Raising, Range, Stmt, Store, View, axis, view_of
@@ -75,6 +75,7 @@ class Builder:
 
     def __post_init__(self) -> None:
         self.formulas = ValueNumbers(self.versions)
+        self.counted: dict[str, Masked] = {}  # arrays that hold how much a mask selects
 
     # names and containers
 
@@ -344,6 +345,7 @@ class Builder:
         self.scope.containers, self.scope.unsigned = dict(containers), set(unsigned)
         self.mutated, self.frozen, self.managed = set(mutated), set(frozen), set(managed)
         self.any_order.intersection_update(arrays)
+        self.counted = {n: mask for n, mask in self.counted.items() if n in arrays}
         del self.blocks[-1][length:]
         for value in list(self.live):
             if value.order > lazies or value.stored is None and not value.sources <= self.arrays.keys():

@@ -12,10 +12,11 @@ from sdfgad.frontend.liveness import assigned
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
 from sdfgad.frontend.none_or import NOWHERE, blank_of, untold
 from sdfgad.frontend.raising import fail, raise_if
+from sdfgad.frontend.references import references
 from sdfgad.frontend.settled import changing
 from sdfgad.frontend.sharing import SharedPlaces
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mapped, rebuilt, taken_in
-from sdfgad.frontend.values import IntValue, Maybe, NoneOr, Reading, Unbound, Value, ViewValue, contained, references
+from sdfgad.frontend.values import IntValue, Maybe, NoneOr, Reading, Unbound, Value, ViewValue, contained
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Failure, View

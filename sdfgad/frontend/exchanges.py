@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from sdfgad.frontend.context import CallFrame, Context, NameExchange
 from sdfgad.frontend.elementwise import BOOL, INT
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, kind_of, private
+from sdfgad.frontend.references import references
 from sdfgad.frontend.sharing import SharedPlaces, refuse_sharing
-from sdfgad.frontend.values import Maybe, Value, ViewValue, references
+from sdfgad.frontend.values import Maybe, Value, ViewValue
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.program import If
 

@@ -13,8 +13,9 @@ from sdfgad.frontend.liveness import always_exits
 from sdfgad.frontend.merge import holder, in_container
 from sdfgad.frontend.none_or import NOWHERE, blank_of
 from sdfgad.frontend.raising import definite_parts, fail, opposite, raise_if
+from sdfgad.frontend.references import references
 from sdfgad.frontend.structures import mutable_parts
-from sdfgad.frontend.values import ListValue, Maybe, NoneOr, Record, Unbound, Value, contained, references
+from sdfgad.frontend.values import ListValue, Maybe, NoneOr, Record, Unbound, Value, contained
 from sdfgad.ir.expr import call, const
 from sdfgad.ir.program import Failure
 

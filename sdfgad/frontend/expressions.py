@@ -21,6 +21,7 @@ from sdfgad.frontend.grown import item_at
 from sdfgad.frontend.ignored import ignore, is_ignored
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.merge import kind_of
+from sdfgad.frontend.meshes import Mesh, part_of_mesh
 from sdfgad.frontend.none_or import asked, told_way
 from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.raising import bound, definite
@@ -28,6 +29,7 @@ from sdfgad.frontend.run_texts import joined
 from sdfgad.frontend.settled import Mixed, changing, settled, unsettled
 from sdfgad.frontend.strides import Stride
 from sdfgad.frontend.values import (
+    SELECTED,
     ArrayValue,
     Entries,
     Function,
@@ -35,11 +37,9 @@ from sdfgad.frontend.values import (
     IntValue,
     Lazy,
     ListValue,
-    Masked,
     MaskPlaces,
     Maybe,
     NoneOr,
-    PlaceTable,
     Record,
     SliceValue,
     Unbound,
@@ -213,7 +213,7 @@ def _equal_or_none(ctx: Context, left: Value, right: Value) -> Value:
 
 
 def _identity(ctx: Context, left: Value, right: Value) -> Value:
-    run_time = (ArrayValue, IntValue, Masked, NoneOr)
+    run_time = (ArrayValue, IntValue, *SELECTED, NoneOr)
     if left is None or right is None:
         other = right if left is None else left
         return arithmetic.negation(ctx, other.there) if isinstance(other, NoneOr) else left is right
@@ -282,8 +282,8 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
 def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) -> Value:
     """`base[items]` for arrays, tuples, lists and constants; `any_order`: as in `subscript`."""
     if isinstance(base, ArrayValue):
-        return subscript(ctx, base, items, any_order)
-    if isinstance(base, (Masked, PlaceTable)) or isinstance(base, MaskPlaces) and base.part is not None:
+        return (part_of_mesh if isinstance(items, Mesh) else subscript)(ctx, base, items, any_order)
+    if isinstance(base, SELECTED) and not (isinstance(base, MaskPlaces) and base.part is None):
         return places.item_at(ctx, base, items)
     if isinstance(base, EnumMeta) and isinstance(items, str) and items in base.__members__:
         return base[items]

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from types import SimpleNamespace
 
 import numpy as np
 
+from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, int_value
 from sdfgad.frontend.indexing import subscript
@@ -16,6 +18,7 @@ from sdfgad.frontend.settled import growing
 from sdfgad.frontend.sharing import refuse_stale
 from sdfgad.frontend.values import (
     ArrayValue,
+    Block,
     Grown,
     IntValue,
     LengthNow,
@@ -31,7 +34,7 @@ from sdfgad.frontend.values import (
     like,
 )
 from sdfgad.frontend.views import to_int
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.index import Ix, elem, ix
 
 MOST_ITEMS = 4096
 SHORT = 16
@@ -147,10 +150,17 @@ def as_long(rule: Callable[..., Value]) -> Callable[..., Value]:
 
     @wraps(rule)
     def made(ctx: Context, size: Value, *others: Value, **keywords: Value) -> Value:
-        room = _room(ctx, size) if isinstance(size, IntValue) else None
-        if room is None or rule.__name__ == "arange" and any(v is not None for v in others[:2]):
+        counts = rule.__name__ == "arange"
+        if counts and any(v is not None for v in others[:2]):
             return rule(ctx, size, *others, **keywords)
-        return first_rows(ctx, as_array(ctx, rule(ctx, room, *others, **keywords)), size)
+        if (chosen := _counted(ctx, size)) is not None:
+            full = as_array(ctx, rule(ctx, int_value(chosen.mask.shape[0]), *others, **keywords))
+            if counts:
+                full = as_array(ctx, ctx.invoke(ctx, choosing.numbered, [full, chosen.mask], {}))
+            return replace(chosen, values=full) if full.ndim == 1 else Block(full, chosen, chosen)
+        room = _room(ctx, size) if isinstance(size, IntValue) else None
+        return rule(ctx, size, *others, **keywords) if room is None else first_rows(
+            ctx, as_array(ctx, rule(ctx, room, *others, **keywords)), size)
 
     return made
 
@@ -162,6 +172,15 @@ def _room(ctx: Context, size: IntValue) -> int | None:
     rooms = [p.rows[0].shape[0].const for p in lists]
     rooms += [p.mask.shape[0].const for p in parts if isinstance(p, Masked) and p.first and p.first.ix == size.ix]
     return rooms[0] if rooms else None
+
+
+def _counted(ctx: Context, size: Value) -> Masked | None:
+    """What a mask selects, of which there is so much."""
+    if isinstance(size, tuple) and len(size) == 1:
+        return _counted(ctx, size[0])
+    if isinstance(size, IntValue):
+        return next((ctx.builder.counted.get(e.array) for e in size.ix.elems if size.ix == elem(e.array, ())), None)
+    return ctx.builder.counted.get(size.view.array) if isinstance(size, ViewValue) and not size.shape else None
 
 
 def check_finished(ctx: Context, owner: Grown) -> None:

@@ -30,11 +30,13 @@ from sdfgad.frontend.masking import (
     over_mask,
     same_mask,
     selected,
+    side,
     write_masked,
 )
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
+    Block,
     Lazy,
     ListValue,
     Masked,
@@ -99,9 +101,15 @@ def _gather_selected(ctx: Context, base: ArrayValue, items: Value) -> Masked:
     return Masked(found, first.mask, first.key, first.table)
 
 
-def masked_part(ctx: Context, base: Masked, items: Value) -> Masked:
+def masked_part(ctx: Context, base: Masked, items: Value) -> Masked | SelectedColumns | Block:
     """`base[mask][:, rest]`   ->   `base[..., rest][mask]`: the dimensions beside the mask are known."""
     first, *rest = _items(items)
+    if first is None and rest == [slice(None)] and base.values.ndim == base.mask.ndim == 1:
+        column = subscript(ctx, base.values, (slice(None), None))
+        return SelectedColumns(replace(base, values=as_array(ctx, column), table=None))
+    if first == slice(None) and len(rest) == base.mask.ndim == 1 and base.values.ndim == 2 and is_mask(
+            mask := _item(ctx, rest[0])):
+        return Block(base.values, replace(base, values=base.mask, table=None), side(ctx, mask, base.values.shape[1]))
     chosen = [p for p in rest if isinstance(_item(ctx, p), ArrayValue)]
     moved = len(chosen) > 1 or (chosen and any(is_int(p) for p in rest))
     if first != slice(None) or Ellipsis in rest or moved or any(is_mask(_item(ctx, p)) for p in chosen):

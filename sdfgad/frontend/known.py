@@ -11,6 +11,7 @@ import numpy as np
 
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.values import ListValue, Value, ViewValue, is_number
+from sdfgad.frontend.views import is_range
 
 
 def plain_list(value: Value) -> Value:
@@ -28,6 +29,8 @@ def known_now(ctx: Context, callee: Value, value: Value) -> Value:
 def contents(ctx: Context, value: Value) -> np.ndarray | None:
     """What an array holds that the program never changes: of one from outside a part of the translation from here on,
     so that later calls look whether it still does."""
+    if is_range(value) and value.shape[0].const is not None:
+        return np.arange(value.shape[0].const)
     if not isinstance(value, ViewValue) or not value.whole or value.view.array not in ctx.builder.constants:
         return None
     source = next((a for a, stored in ctx.outside.values() if stored.view.array == value.view.array), None)
@@ -48,7 +51,8 @@ def number_of_bins(ctx: Context, x: Value) -> int:
 _OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({
     "collections": frozenset(("namedtuple",)), "_bisect": frozenset(("bisect", "bisect_left", "bisect_right")),
     "sdfgad": frozenset((
-        "savgol_weights", "window_of", "turned_by", "edge_of_sections", "low_pass", "slower")), "numpy": frozenset((
+        "savgol_weights", "window_of", "turned_by", "edge_of_sections", "low_pass", "slower", "parameters_of")),
+    "numpy": frozenset((
         "hanning", "hamming", "blackman", "bartlett", "kaiser", "tril_indices", "triu_indices", "diag_indices", "ix_",
         "ravel_multi_index", "union1d", "intersect1d", "setdiff1d", "unique",
         "matrix_rank", "leggauss", "chebgauss", "hermgauss", "laggauss")),
@@ -57,7 +61,7 @@ _OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({
         "blackmanharris", "flattop", "cosine", "get_window", "firwin", "butter", "cheby1", "cheby2", "ellip", "bessel",
         "iirfilter", "savgol_coeffs", "next_fast_len", "fftfreq", "rfftfreq", "dft", "hadamard", "hilbert", "pascal",
         "factorial", "factorial2", "factorialk", "perm", "comb", "roots_legendre", "roots_hermite", "roots_chebyt",
-        "roots_laguerre", "roots_jacobi", "invhilbert", "helmert", "invpascal", "newton_cotes", "zeta"))})
+        "roots_laguerre", "roots_jacobi", "invhilbert", "helmert", "invpascal", "newton_cotes", "zeta", "ppf", "isf"))})
 """Functions of a package that are run now, when all that they get is known."""
 
 

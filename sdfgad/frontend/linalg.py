@@ -16,10 +16,10 @@ from sdfgad.frontend.creation import copyto
 from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text
 from sdfgad.frontend.layout import contracted
 from sdfgad.frontend.masking import CHOSEN
-from sdfgad.frontend.places import rows_times
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
 from sdfgad.frontend.shaping import axis_numbers, permuted, reshaped
-from sdfgad.frontend.values import ArrayValue, Lazy, SelectedColumns, Shape, Value, ViewValue
+from sdfgad.frontend.submatrices import times
+from sdfgad.frontend.values import ArrayValue, Lazy, Shape, Value, ViewValue
 from sdfgad.frontend.views import check_writable, remap
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.index import Ix, ix
@@ -31,8 +31,8 @@ _PIVOTS = np.dtype(np.int32)
 
 def matmul(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
     """`a @ b`."""
-    if isinstance(a, CHOSEN) or isinstance(b, SelectedColumns):
-        return rows_times(ctx, a, b)
+    if isinstance(a, CHOSEN) or isinstance(b, CHOSEN):
+        return times(ctx, a, b)
     if isinstance(out, Lazy) and out.shape:  # made in the call itself
         out = ctx.builder.fresh_copy(out, ctx.label or "out")
     left, right = as_array(ctx, a), as_array(ctx, b)
@@ -130,8 +130,8 @@ def _batched(ctx: Context, a: ArrayValue, b: ArrayValue) -> Value:
 
 def dot(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
     """`np.dot`."""
-    if isinstance(a, CHOSEN) or isinstance(b, SelectedColumns):
-        return rows_times(ctx, a, b)
+    if isinstance(a, CHOSEN) or isinstance(b, CHOSEN):
+        return times(ctx, a, b)
     left, right = as_array(ctx, a), as_array(ctx, b)
     if not left.shape or not right.shape:
         # Numbers of Python's are arrays here, which have a say in what the result is.

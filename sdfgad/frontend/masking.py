@@ -21,6 +21,7 @@ from sdfgad.frontend.elementwise import (
 )
 from sdfgad.frontend.values import (
     ArrayValue,
+    Block,
     Lazy,
     Masked,
     MaskPlaces,
@@ -33,10 +34,10 @@ from sdfgad.frontend.values import (
 )
 from sdfgad.frontend.views import basic, named_int, remap
 from sdfgad.ir.expr import Index
-from sdfgad.ir.index import ix
+from sdfgad.ir.index import Ix, ix
 
-CHOSEN = (Masked, SelectedColumns)
-"""Data that a mask selects: numbers or rows, or columns, which are kept as the rows of the transpose."""
+CHOSEN = (Masked, SelectedColumns, Block)
+"""Data that a mask selects: numbers or rows, or columns, which are kept as the rows of the transpose, or both."""
 
 
 def selected(ctx: Context, base: ArrayValue, parts: Sequence[Value], any_order: bool) -> Masked | SelectedColumns:
@@ -94,7 +95,15 @@ def masked(ctx: Context, base: ArrayValue, mask: ArrayValue) -> Masked:
             raise ctx.refuse(f"a mask of shape {shape_text(mask.shape)} for shape {shape_text(base.shape)}",
                              code="SG105")
     key = mask_key(ctx, mask)
-    return Masked(base, _lasting(ctx, mask), key)
+    return Masked(base, lasting(ctx, mask), key)
+
+
+def side(ctx: Context, mask: ArrayValue, size: Ix) -> Masked:
+    """A mask as what selects rows, or columns, of so many."""
+    found = masked(ctx, mask, mask)
+    if mask.shape != (size,):
+        raise ctx.refuse("a mask of another length than that of what it selects from", code="SG105")
+    return found
 
 
 def first_rows(ctx: Context, rows: ArrayValue, count: Value) -> Masked:
@@ -104,8 +113,20 @@ def first_rows(ctx: Context, rows: ArrayValue, count: Value) -> Masked:
     return replace(masked(ctx, rows, there), first=number)
 
 
+def packed(ctx: Context, value: Masked) -> Masked:
+    """The same numbers or rows, of which those that are selected come first."""
+    if value.first is not None or value.mask.ndim != 1:
+        return value
+    table = value.table or table_of(ctx, value.mask)
+    places = ctx.invoke(ctx, np.ravel, [table.rows], {})
+    return first_rows(ctx, as_array(ctx, ctx.invoke(ctx, np.take, [value.values, places], {"axis": 0})),
+                      int_value(table.count))
+
+
 def of_one_length(ctx: Context, values: tuple[Value, ...]) -> tuple[Value, ...]:
     """Operands, where those that have the first rows of something all have equally many: the run looks at that."""
+    if any(isinstance(v, Masked) and v.first is not None for v in values):
+        values = tuple(packed(ctx, v) if isinstance(v, Masked) else v for v in values)
     chosen = [v for v in values if isinstance(v, Masked)]
     if any(v.first is None for v in chosen) or all(same_mask(chosen[0], v) for v in chosen[1:]):
         return values
@@ -121,7 +142,7 @@ def _cut_like(ctx: Context, value: Masked, least: Masked) -> Masked:
     return replace(least, values=as_array(ctx, rows), table=None)
 
 
-def _lasting(ctx: Context, mask: ArrayValue) -> ViewValue:
+def lasting(ctx: Context, mask: ArrayValue) -> ViewValue:
     """The mask as it is now: copied where the program changes its array later, so that the two differ."""
     stored = ctx.builder.materialise(mask, "mask")
     if stored.view.array in ctx.builder.fragile:
@@ -155,6 +176,8 @@ def table_of(ctx: Context, mask: ArrayValue) -> PlaceTable:
     """The places where a mask holds, counted and listed."""
     rows, count = ctx.invoke(ctx, choosing.table_of_places, [mask], {})
     counted = ctx.builder.fresh_copy(as_array(ctx, count), "found")
+    if mask.ndim == 1:
+        ctx.builder.counted[counted.view.array] = masked(ctx, mask, mask)
     return PlaceTable(ctx.builder.materialise(rows, "table"), named_int(ctx, counted, "found").ix)
 
 

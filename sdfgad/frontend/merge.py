@@ -10,6 +10,7 @@ import numpy as np
 from sdfgad.frontend.context import CallFrame, Context
 from sdfgad.frontend.elementwise import INT, as_array, expand, to_ix
 from sdfgad.frontend.layout import like_order
+from sdfgad.frontend.references import references
 from sdfgad.frontend.sharing import READ_ONLY
 from sdfgad.frontend.structures import is_tree, mapped
 from sdfgad.frontend.values import (
@@ -22,7 +23,6 @@ from sdfgad.frontend.values import (
     Value,
     ViewValue,
     is_number,
-    references,
 )
 from sdfgad.ir.index import elem, ix
 from sdfgad.ir.program import Array

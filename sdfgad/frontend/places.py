@@ -6,18 +6,18 @@ one or walked over they are listed in a table.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
-from sdfgad.frontend.arithmetic import kept, on_masked
+from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, as_array, describe, int_ix, int_value, select
 from sdfgad.frontend.indexing import masked_part, subscript
-from sdfgad.frontend.masking import as_masked, first_rows, masked, over_mask, same_mask, table_of
+from sdfgad.frontend.masking import as_masked, first_rows, masked, packed, same_mask, table_of
 from sdfgad.frontend.parts import part_of
+from sdfgad.frontend.submatrices import transposed
 from sdfgad.frontend.values import (
     ArrayValue,
     Masked,
@@ -29,7 +29,7 @@ from sdfgad.frontend.values import (
     Value,
     is_int,
 )
-from sdfgad.frontend.views import to_int
+from sdfgad.frontend.views import is_range, to_int
 from sdfgad.ir.index import Ix
 
 
@@ -46,6 +46,16 @@ def nonzero(ctx: Context, a: Value) -> MaskPlaces:
 def flatnonzero(ctx: Context, a: Value) -> MaskPlaces:
     """`np.flatnonzero`: one index array."""
     return nonzero(ctx, ctx.invoke(ctx, np.ravel, [a], {})).parts[0]
+
+
+def setdiff1d(ctx: Context, ar1: Value, ar2: Value, assume_unique: Value = False) -> MaskPlaces:
+    """`np.setdiff1d(np.arange(n), places)`: those among n places that are not given."""
+    first = as_array(ctx, ar1)
+    if not is_range(first):
+        raise ctx.refuse("np.setdiff1d of data", "np.setdiff1d(np.arange(n), places) is understood", "SG101")
+    if isinstance(ar2, MaskPlaces) and ar2.mask.shape == first.shape:
+        return flatnonzero(ctx, ctx.invoke(ctx, np.logical_not, [ar2.mask], {}))
+    return flatnonzero(ctx, ctx.invoke(ctx, np.isin, [first, ar2], {"invert": True}))
 
 
 def argwhere(ctx: Context, a: Value) -> PlaceTable:
@@ -66,6 +76,9 @@ def item_at(ctx: Context, value: Value, items: Value) -> Value:
     if items == ():
         return value
     first, *rest = items if isinstance(items, tuple) else (items,)
+    if isinstance(value, SelectedColumns) and len(rest) < 2:
+        found = item_at(ctx, value.rows, (*rest, first) if rest else (slice(None), first))
+        return ctx.invoke(ctx, np.transpose, [found], {}) if isinstance(found, ArrayValue) else transposed(ctx, found)
     if isinstance(first, ArrayValue) and not first.shape and first.dtype.kind in "iu":
         first = to_int(ctx, first)
     made = _listed(ctx, value) if is_int(first) else None
@@ -74,6 +87,8 @@ def item_at(ctx: Context, value: Value, items: Value) -> Value:
         return subscript(ctx, item, tuple(rest)) if rest else item
     if isinstance(value, Masked) and isinstance(first, Masked) and first.values.dtype == BOOL and not rest:
         return _selected_again(ctx, value, first)
+    if isinstance(value, Masked) and first != slice(None) and value.mask.ndim == 1:
+        value = packed(ctx, value) if isinstance(first, (slice, SliceValue)) else value
     if isinstance(value, Masked) and value.first is not None and isinstance(first, (slice, SliceValue)):
         value = _part(ctx, value, slice(first.start, first.stop, first.step))
         return masked_part(ctx, value, (slice(None), *rest)) if rest else value
@@ -132,35 +147,6 @@ def place(ctx: Context, count: Ix, given: Value) -> Ix:
     if scope.nonnegative(k) and scope.nonnegative(count - 1 - k):
         return k
     return int_ix(to_int(ctx, ctx.invoke(ctx, choosing.place_in_table, [int_value(count), given], {})))
-
-
-def rows_times(ctx: Context, a: Value, b: Value) -> Value:
-    """Rows selected by a mask times a matrix or a vector; rows that are not selected count as zeros, NaN or not.
-
-    Or that with columns, as rows of the transpose.
-    """
-    if isinstance(b, SelectedColumns) and isinstance(a, ArrayValue):
-        found = rows_times(ctx, b.rows, ctx.invoke(ctx, np.transpose, [a], {}))
-        return SelectedColumns(found) if found.values.ndim == 2 else found
-    if isinstance(b, SelectedColumns):
-        raise ctx.refuse("a product of rows or columns with columns that a mask selects", "use np.where", "SG105")
-    if isinstance(a, SelectedColumns):
-        return _columns_times(ctx, a.rows, b)
-    if isinstance(b, Masked) and a.values.ndim == a.mask.ndim:
-        return ctx.invoke(ctx, np.sum, [on_masked(ctx, np.multiply, a, b)], {})
-    right = as_array(ctx, b)
-    if a.values.ndim == a.mask.ndim or right.ndim > 2:
-        raise ctx.refuse("a product over data selected by a mask", "select both with the same mask", "SG105")
-    product = ctx.invoke(ctx, np.matmul, [over_mask(ctx, a, 0), right], {})
-    return replace(a, values=as_array(ctx, product))
-
-
-def _columns_times(ctx: Context, rows: Masked, b: Value) -> Value:
-    """`x[mask].T @ y[mask]`."""
-    if not isinstance(b, Masked) or not same_mask(rows, b):
-        raise ctx.refuse("a product over data selected by a mask", "select both with the same mask", "SG105")
-    left = ctx.invoke(ctx, np.transpose, [over_mask(ctx, rows, 0)], {})
-    return ctx.invoke(ctx, np.matmul, [left, over_mask(ctx, b, 0)], {})
 
 
 def length(ctx: Context, value: Value) -> Value:

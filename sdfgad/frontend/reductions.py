@@ -31,11 +31,13 @@ from sdfgad.frontend.elementwise import (
 )
 from sdfgad.frontend.generators import Yielding, listed
 from sdfgad.frontend.grown import as_data
-from sdfgad.frontend.masking import over_mask
+from sdfgad.frontend.masking import masked, over_mask
 from sdfgad.frontend.settled import taken
 from sdfgad.frontend.shaping import axis_numbers, expand_dims
+from sdfgad.frontend.submatrices import of_elements
 from sdfgad.frontend.values import (
     ArrayValue,
+    Block,
     Entries,
     Grown,
     IntValue,
@@ -117,6 +119,8 @@ def _by_rows(rule: Rule) -> Rule:
     def reduced(ctx: Context, a: Value, axis: Value = None, *others: Value, **options: Value) -> Value:
         if isinstance(a, SelectedColumns):
             return _of_columns(ctx, reduced, a, axis, *others, **options)
+        if isinstance(a, Block):
+            return of_elements(ctx, reduced, a, axis, *others, **options)
         if not isinstance(a, Masked) or axis is None:
             return rule(ctx, a, axis, *others, **options)
         beside = axis_numbers(ctx, axis, 1 + a.values.ndim - a.mask.ndim)
@@ -147,6 +151,8 @@ def sum_(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdi
     axes = _reduced(ctx, a, axis, value)
     kind = _sum_dtype(value.dtype) if dtype is None else dtype_of(ctx, dtype)
     result = reduce_map(ctx, value, axes, "+", kind, constant_start(0, kind))
+    if axes == (0,) and value.ndim == 1 and isinstance(a, ViewValue) and a.dtype == BOOL and where is True:
+        ctx.builder.counted[result.view.array] = masked(ctx, a, a)
     total = _restored(ctx, a, result, axes, keepdims)
     return total if is_number(initial) and initial == 0 else apply(ctx, np.add, total, initial)
 
@@ -228,14 +234,16 @@ def count_nonzero(ctx: Context, a: Value, axis: Value = None, keepdims: Value = 
 
 def size_of(ctx: Context, a: Value, axis: Value = None) -> Value:
     """The number of elements, of masked data at run time."""
+    if isinstance(a, Block):
+        sides = [a.rows, a.columns] if axis is None else [(a.rows, a.columns)[axis]]
+        return ctx.invoke(ctx, np.prod, [tuple(size_of(ctx, side) for side in sides)], {})
     if isinstance(a, SelectedColumns):
         over = axis_numbers(ctx, axis, 2)
         return size_of(ctx, a.rows, None if len(over) == 2 else 1 - over[0])
     if isinstance(a, Masked):
         beside = a.values.shape[a.mask.ndim:]
         over = axis_numbers(ctx, axis, 1 + len(beside))
-        total: Value = 1 if 0 not in over else reduce_map(
-            ctx, a.mask, tuple(range(a.mask.ndim)), "+", INT, constant_start(0, INT))
+        total: Value = 1 if 0 not in over else count_nonzero(ctx, a.mask)
         for k in over:
             total = apply(ctx, np.multiply, total, int_value(beside[k - 1])) if k else total
         return total
@@ -347,6 +355,8 @@ def length(ctx: Context, value: Value) -> Value:
         return value.first
     if isinstance(value, (Masked, PlaceTable)) or isinstance(value, MaskPlaces) and value.part is not None:
         return places.length(ctx, value)
+    if isinstance(value, Block):
+        return length(ctx, value.rows)
     if isinstance(value, SelectedColumns):
         return int_value(value.rows.values.shape[-1])
     if isinstance(value, Grown):

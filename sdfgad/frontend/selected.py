@@ -12,9 +12,11 @@ import numpy as np
 from sdfgad.frontend.arithmetic import on_masked
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import UFUNCS, as_array
-from sdfgad.frontend.masking import CHOSEN, as_masked, mask_view, over_mask, same_mask
-from sdfgad.frontend.values import ListValue, Masked, MaskPlaces, Method, Opaque, SelectedColumns, Value
+from sdfgad.frontend.elementwise import UFUNCS, as_array, int_value
+from sdfgad.frontend.masking import CHOSEN, as_masked, mask_view, masked, over_mask, packed, same_mask
+from sdfgad.frontend.meshes import mesh
+from sdfgad.frontend.submatrices import of_block
+from sdfgad.frontend.values import Block, ListValue, Masked, MaskPlaces, Method, Opaque, SelectedColumns, Value
 
 _POINTWISE = frozenset((np.where, np.round, np.around, np.isclose, np.nan_to_num, np.sinc, np.fix, np.ones_like,
                         np.zeros_like))
@@ -53,6 +55,16 @@ _STACKED = frozenset((np.stack, np.vstack))
 
 def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """What a function gives for data selected by a mask; None where nothing special is known of it."""
+    if callee is np.ix_:
+        return mesh(ctx, arguments)
+    if callee is np.outer and len(arguments) == 2 and not keywords and any(isinstance(a, Masked) for a in arguments):
+        return ctx.invoke(ctx, choosing.outer_of_selected, arguments, {})
+    if callee in _GIVING and (found := _GIVING[callee](ctx, *arguments, **keywords)) is not None:
+        return found
+    if arguments and isinstance(arguments[0], Block):
+        found = of_block(ctx, callee, arguments, keywords)
+        if found is not None:
+            return found
     if callee in _JOINED and (found := _joined(ctx, callee, arguments, keywords)) is not None:
         return found
     if callee in _OF_NUMBERS and arguments and isinstance(arguments[0], MaskPlaces) and arguments[0].part is not None:
@@ -74,10 +86,11 @@ def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
         return None
     if callee is np.average and isinstance(keywords.get("weights"), Masked) and len(keywords) == len(arguments) == 1:
         return ctx.invoke(ctx, choosing.average_of_selected, [first, keywords["weights"]], {})
-    if first.first is not None and callee in _RUNNING and len(arguments) == 1 and not keywords:
+    if callee in _RUNNING and len(arguments) == 1 and not keywords:
+        first = packed(ctx, first)
         found = ctx.invoke(ctx, callee, [over_mask(ctx, first, _RUNNING[callee])], {})
         return replace(first, values=as_array(ctx, found))
-    if first.first is not None and callee in _ALONG_ROWS:
+    if callee in _ALONG_ROWS:
         return ctx.invoke(ctx, _ALONG_ROWS[callee], arguments, keywords)
     if callee in _UNCHANGED and len(arguments) == 1 and not keywords:
         return first
@@ -87,6 +100,10 @@ def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
         return ctx.invoke(ctx, callee, [over_mask(ctx, first, 1)], keywords)
     if first.values.dtype.kind != "f":
         return None
+    if callee is np.sort and not keywords and len(arguments) == 1:
+        first = packed(ctx, first)
+        found = ctx.invoke(ctx, np.sort, [over_mask(ctx, first, np.nan)], {})  # where NumPy has what is no number, too
+        return replace(first, values=as_array(ctx, found))
     if callee in _WITHOUT_NAN:
         return ctx.invoke(ctx, callee, [over_mask(ctx, first, np.nan), *arguments[1:]], keywords)
     if callee in _RANKED:
@@ -128,6 +145,47 @@ def _stacked(ctx: Context, callee: Callable[..., Any], items: Masked) -> Masked:
     if callee is np.vstack and items.values.ndim == items.mask.ndim:
         return replace(items, values=as_array(ctx, ctx.invoke(ctx, np.expand_dims, [items.values, -1], {})))
     return items
+
+
+def _appended(ctx: Context, parts: Value, axis: Value = 0) -> Value:
+    """`np.concatenate((x[mask], y))`   ->   `np.concatenate((x, y))[np.concatenate((mask, everywhere))]`"""
+    given = [as_masked(ctx, p) for p in plain(parts)]
+    if axis != 0 or not any(isinstance(p, Masked) for p in given):
+        return None
+    pairs = [(p.values, p.mask) if isinstance(p, Masked) else (p, _everywhere(ctx, p)) for p in given]
+    values, masks = (ctx.invoke(ctx, np.concatenate, [column], {}) for column in zip(*pairs, strict=True))
+    return masked(ctx, as_array(ctx, values), as_array(ctx, masks))
+
+
+def _everywhere(ctx: Context, value: Value) -> Value:
+    return ctx.invoke(ctx, np.ones, [int_value(as_array(ctx, value).shape[0]), np.bool_], {})
+
+
+def plain(items: Value) -> Sequence[Value]:
+    """Arguments in a list or tuple."""
+    found = items.items if isinstance(items, ListValue) else items
+    return found if isinstance(found, (tuple, list)) else ()
+
+
+def _covariance(ctx: Context, m: Value, *others: Value, rowvar: Value = True, ddof: Value = None) -> Value:
+    rows = m if rowvar is False else m.rows if isinstance(m, SelectedColumns) else None
+    if others or not isinstance(rows, Masked) or (rows.mask.ndim, rows.values.ndim) != (1, 2):
+        return None
+    return ctx.invoke(ctx, choosing.covariance_of_rows, [rows, 1 if ddof is None else ddof], {})
+
+
+def _correlation(ctx: Context, x: Value, y: Value = None, rowvar: Value = True) -> Value:
+    if isinstance(x, Masked) and isinstance(y, Masked) and x.values.ndim == y.values.ndim == 1:
+        x, rowvar = ctx.invoke(ctx, np.column_stack, [(x, y)], {}), False
+    elif y is not None:
+        return None
+    table = _covariance(ctx, x, rowvar=rowvar)
+    return None if table is None else ctx.invoke(ctx, choosing.correlation_of, [table], {})
+
+
+_GIVING: Mapping[Callable[..., Any], Callable[..., Value]] = MappingProxyType({
+    np.concatenate: _appended, np.hstack: _appended, np.cov: _covariance, np.corrcoef: _correlation})
+"""What is good for more than one form of what masks select; none of them where another one is asked of it."""
 
 
 def _along(ctx: Context, callee: Callable[..., Any], given: Mapping[str, Value]) -> Value:

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.values import Value, references
+from sdfgad.frontend.references import references
+from sdfgad.frontend.values import Value
 from sdfgad.ir.index import Ix
 
 

@@ -17,9 +17,11 @@ from sdfgad.frontend.halves import is_half, now, write_half
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.indexing import expand_items, subscript, write
 from sdfgad.frontend.masking import CHOSEN, check_cast, is_stored, write_masked
+from sdfgad.frontend.meshes import Mesh, part_of_mesh, write_mesh
 from sdfgad.frontend.records import is_guarded, item, put_attribute, put_item
 from sdfgad.frontend.values import (
     ArrayValue,
+    Block,
     Grown,
     IntValue,
     ListValue,
@@ -52,6 +54,12 @@ def store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
         return
     if isinstance(base, ListValue):
         _put(ctx, base, items, kept(ctx, value))
+        return
+    if isinstance(base, Masked) and is_stored(base) and items in (slice(None), Ellipsis):
+        write_masked(ctx, as_view(base.values), base, value)
+        return
+    if isinstance(items, Mesh) and isinstance(base, ViewValue):
+        write_mesh(ctx, base, items, value)
         return
     _write(ctx, base, items, value)
 
@@ -149,16 +157,23 @@ def _in_place(ctx: Context, old: Value, ufunc: np.ufunc, value: Callable[[], Val
 def changes_in_place(value: Value) -> bool:
     """Whether `value op= ...` is seen under other names of the value."""
     value = value.rows if isinstance(value, SelectedColumns) else value
+    if isinstance(value, Block):
+        return value.stored
     return is_stored(value) if isinstance(value, Masked) else isinstance(value, ViewValue) and not value.scalar
 
 
 def update(ctx: Context, target: Value, ufunc: np.ufunc, value: Value) -> None:
     """`target op= value` for an array, or for data selected by a mask: in place, in the target's dtype."""
     if isinstance(target, CHOSEN):
-        changed, selected = (v.rows if isinstance(v, SelectedColumns) else v for v in (
+        changed, found = (v.rows if isinstance(v, SelectedColumns) else v for v in (
             target, arithmetic.on_masked(ctx, ufunc, target, value)))
-        _check_update(ctx, selected.values, changed.values)
-        write_masked(ctx, as_view(changed.values), changed, selected)
+        if isinstance(changed, Block) != isinstance(found, Block):
+            raise ctx.refuse(f"an update of {describe(target)} that makes a matrix of it", code="SG103")
+        _check_update(ctx, found.values, changed.values)
+        if isinstance(found, Masked) and isinstance(changed, Masked):
+            write_masked(ctx, as_view(changed.values), changed, found)
+        else:
+            ctx.builder.assign(as_view(changed.values), found.values)
         return
     check_writable(ctx, target)
     result = as_array(ctx, arithmetic.binary(ctx, ufunc, target, value))
@@ -175,6 +190,9 @@ def _check_update(ctx: Context, result: ArrayValue, target: ArrayValue) -> None:
 
 
 def _update_elements(ctx: Context, base: ArrayValue, items: Value, ufunc: np.ufunc, value: Value) -> None:
+    if isinstance(items, Mesh) and isinstance(base, ViewValue):
+        write_mesh(ctx, base, items, arithmetic.binary(ctx, ufunc, part_of_mesh(ctx, base, items), value))
+        return
     old = subscript(ctx, base, items, any_order=is_number(value))
     if isinstance(old, ViewValue) and not old.scalar:
         update(ctx, old, ufunc, value)

@@ -142,6 +142,16 @@ class SelectedColumns:
     rows: Masked
 
 
+@dataclass(frozen=True, eq=False)
+class Block:
+    """`K[np.ix_(rows, columns)]` of two masks, each as what it selects of itself: good for the same as `Masked`."""
+
+    values: ArrayValue  # the whole matrix
+    rows: Masked
+    columns: Masked
+    stored: bool = False  # whether the values have an array of their own, which all names of this value share
+
+
 @dataclass(frozen=True)
 class Reading:
     """What a clock shows, or something computed with it: known to nobody, and part of no result."""
@@ -316,7 +326,7 @@ class MaskPlaces:
         return tuple(replace(self, part=k) for k in range(self.mask.ndim)) if self.part is None else ()
 
 
-SELECTED = (Masked, MaskPlaces, PlaceTable, SelectedColumns)
+SELECTED = (Masked, MaskPlaces, PlaceTable, SelectedColumns, Block)
 """What a mask selects, in any form: how much that is depends on the data."""
 
 
@@ -368,6 +378,7 @@ _WITHIN: Mapping[type, Callable[[Any], Iterable[Value]]] = MappingProxyType({
     Maybe: lambda v: (v.value,), **dict.fromkeys((NoneOr, Unbound), lambda v: (v.there, v.value)),
     partial: lambda v: (*v.args, *v.keywords.values()), Masked: lambda v: (v.values, v.mask, v.table),
     Applied: lambda v: (v.function, *v.arguments, *v.keywords.values()), SelectedColumns: lambda v: (v.rows,),
+    Block: lambda v: (v.values, v.rows, v.columns),
     MaskPlaces: lambda v: (v.mask, v.table), PlaceTable: lambda v: (v.rows, IntValue(v.count)),
     SliceValue: lambda v: (v.start, v.stop, v.step)})
 
@@ -375,19 +386,6 @@ _WITHIN: Mapping[type, Callable[[Any], Iterable[Value]]] = MappingProxyType({
 def like(value: tuple, items: Sequence[Value]) -> tuple:
     """A tuple of these items, a namedtuple when `value` is one."""
     return assembled(type(value), dict(enumerate(items))) if is_named(type(value)) else tuple(items)
-
-
-def references(value: Value) -> set[str]:
-    """Names of containers a value needs, in index expressions too."""
-    found: set[str] = set()
-    for part in contained(value):
-        if isinstance(part, ArrayValue):
-            found |= part.reads
-        elif isinstance(part, IntValue):
-            found |= {e.array for e in part.ix.elems}
-        elif isinstance(part, RangeValue):
-            found |= {e.array for i in (part.start, part.stop) for e in i.elems}
-    return found
 
 
 def is_number(value: Value) -> bool:

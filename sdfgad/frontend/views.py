@@ -30,7 +30,7 @@ from sdfgad.frontend.values import (
     contained,
     is_int,
 )
-from sdfgad.ir.expr import Expr, map_indices
+from sdfgad.ir.expr import Expr, Index, map_indices
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import View, axis
 
@@ -176,6 +176,12 @@ def as_view(value: ArrayValue) -> ViewValue:
     if not isinstance(value, ViewValue):
         raise LookupError("a place to write that is not stored")
     return value
+
+
+def is_range(value: Value) -> bool:
+    """Whether a value is `np.arange(n)`, not stored yet."""
+    return isinstance(value, Lazy) and value.stored is None and value.ndim == 1 and value.dtype.kind == "i" and (
+        value.at(axes(1)) == Index(axes(1)[0], value.dtype))
 
 
 def template(value: ArrayValue) -> Callable[[Position], Expr]:

@@ -260,3 +260,26 @@ def first_of(rows, count):
 def check_equal(a, b):
     if a != b:
         raise LengthsDiffer("arrays whose lengths data have decided are of different lengths")
+
+
+def outer_of_selected(a, b):
+    return a[:, None] * b[None, :]
+
+
+def covariance_of_rows(rows, ddof):
+    away = rows - np.mean(rows, axis=0)
+    return away.T @ away / (len(rows) - ddof)
+
+
+def correlation_of(table):
+    scale = np.sqrt(np.diag(table))
+    return table / scale[:, None] / scale
+
+
+def numbered(numbers, mask):
+    """Those numbers one after the other where a mask holds."""
+    return numbers[np.maximum(np.cumsum(mask) - 1, 0)]
+
+
+def itself(function):
+    return function

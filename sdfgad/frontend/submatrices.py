@@ -1,0 +1,218 @@
+"""Submatrices of which masks select the rows and the columns, `K[np.ix_(m, n)]`: the whole matrix, and both masks.
+
+What is not selected counts as zeros in sums and products, and as rows of the identity where a system is solved: the
+factors of such a matrix are those of the submatrix beside a one for each row that is not there.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import as_array, expand, select
+from sdfgad.frontend.masking import check_cast, masked, over_mask, same_mask
+from sdfgad.frontend.values import ArrayValue, Block, Masked, SelectedColumns, Value, ViewValue
+
+_SOLVED = frozenset(("solve", "solve_triangular"))
+_OF_SQUARE = frozenset(("inv", "cholesky"))
+_TO_NUMBERS = frozenset(("det", "slogdet"))
+"""Functions of NumPy and SciPy, by their names."""
+
+Sides = tuple[Masked | None, ...]
+
+
+def outer(ctx: Context, block: Block) -> ArrayValue:
+    """Where elements are selected: a mask of the whole matrix."""
+    rows = ctx.invoke(ctx, np.expand_dims, [block.rows.mask, 1], {})
+    return as_array(ctx, ctx.invoke(ctx, np.logical_and, [rows, block.columns.mask], {}))
+
+
+def over_block(ctx: Context, block: Block, outside: Value) -> ArrayValue:
+    """The whole matrix, with `outside` where nothing is selected."""
+    return select(ctx, outer(ctx, block), block.values, outside)
+
+
+def flat(ctx: Context, block: Block) -> Masked:
+    """The elements as those that one mask selects, in a row."""
+    return masked(ctx, block.values, outer(ctx, block))
+
+
+def with_own_array(ctx: Context, block: Block, label: str) -> Block:
+    """The same with an array of its own, as a name has it."""
+    if block.stored:
+        return block
+    return Block(ctx.builder.fresh_copy(over_block(ctx, block, block.values.dtype.type(0)), label), block.rows,
+                 block.columns, True)
+
+
+def transposed(ctx: Context, value: Value) -> Value:
+    """`value.T`."""
+    if isinstance(value, SelectedColumns):
+        return value.rows
+    if isinstance(value, Block):
+        return Block(transposed(ctx, value.values), value.columns, value.rows, value.stored)
+    if not isinstance(value, Masked):
+        return ctx.invoke(ctx, np.transpose, [value], {})
+    if value.mask.ndim > 1 or value.values.ndim > 2:
+        raise ctx.refuse("the transpose of rows selected by a mask of several dimensions", "use np.where", "SG105")
+    return SelectedColumns(value) if value.values.ndim == 2 else value
+
+
+# element by element
+
+def is_outer(values: Sequence[Value]) -> bool:
+    """Whether operands make a submatrix: one is, or a column meets a row."""
+    return any(isinstance(v, Block) for v in values) or (
+        any(_is_column(v) for v in values) and any(_row(v) is not None for v in values))
+
+
+def _is_column(value: Value) -> bool:
+    return isinstance(value, Masked) and (value.mask.ndim, value.values.ndim) == (1, 2) and (
+        value.values.shape[1].const == 1)
+
+
+def _row(value: Value) -> Masked | None:
+    """What one row selects, of a vector or of a matrix with one row."""
+    if isinstance(value, SelectedColumns):
+        return value.rows if _is_column(value.rows) else None
+    return value if isinstance(value, Masked) and value.mask.ndim == value.values.ndim == 1 else None
+
+
+def on_blocks(ctx: Context, function: Callable[..., Any], values: Sequence[Value]) -> Block:
+    """An operation element by element on submatrices of one shape, rows, columns and numbers."""
+    rows: list[Masked] = []
+    columns: list[Masked] = []
+    parts = []
+    for value in values:
+        row = _row(value)
+        if isinstance(value, Block):
+            rows.append(value.rows)
+            columns.append(value.columns)
+            parts.append(value.values)
+        elif row is not None:
+            columns.append(row)
+            parts.append(ctx.invoke(ctx, np.ravel, [row.values], {}))
+        elif _is_column(value):
+            rows.append(value)
+            parts.append(value.values)
+        elif isinstance(value, (Masked, SelectedColumns)) or isinstance(value, ArrayValue) and value.ndim:
+            raise ctx.refuse("a submatrix that masks select combined with an array that they do not",
+                             "select both with the same masks, or use np.where", "SG105")
+        else:
+            parts.append(value)
+    for first, *others in (rows, columns):
+        if not all(same_mask(first, v) for v in others):
+            raise ctx.refuse("submatrices that different masks select in one expression", "use np.where", "SG105")
+    return Block(as_array(ctx, ctx.invoke(ctx, function, parts, {})), rows[0], columns[0])
+
+
+def of_elements(ctx: Context, rule: Callable[..., Value], a: Block, axis: Value, *others: Value,
+                **options: Value) -> Value:
+    """A reduction of all elements, or along the rows or columns."""
+    if axis is None:
+        return rule(ctx, flat(ctx, a), None, *others, **options)
+    if axis not in (0, 1, -1, -2) or any(o is not False and k == "keepdims" for k, o in options.items()):
+        raise ctx.refuse("a reduction of this kind of a submatrix that masks select", "use axis=0 or 1 alone", "SG105")
+    along, beside = (a.rows, a.columns) if axis in (0, -2) else (a.columns, a.rows)
+    values = a.values if along is a.rows else as_array(ctx, ctx.invoke(ctx, np.transpose, [a.values], {}))
+    found = rule(ctx, Masked(values, along.mask, along.key), 0, *others, **options)
+    return Masked(as_array(ctx, found), beside.mask, beside.key)
+
+
+# matrices
+
+def _faces(ctx: Context, value: Value) -> tuple[ArrayValue, Sides]:
+    """The whole array, zero where nothing is selected, and for each dimension what is selected along it."""
+    if isinstance(value, Block):
+        return over_block(ctx, value, 0), (value.rows, value.columns)
+    if isinstance(value, SelectedColumns):
+        whole, sides = _faces(ctx, value.rows)
+        return as_array(ctx, ctx.invoke(ctx, np.transpose, [whole], {})), sides[::-1]
+    if isinstance(value, Masked) and (value.mask.ndim, value.values.ndim) in ((1, 1), (1, 2)):
+        return over_mask(ctx, value, 0), (value, *(None,) * (value.values.ndim - 1))
+    if isinstance(value, Masked) or isinstance(value, ArrayValue) and not 0 < value.ndim < 3:
+        raise ctx.refuse("a product over data selected by a mask", "use vectors and matrices", "SG105")
+    whole = as_array(ctx, value)
+    return whole, (None,) * whole.ndim
+
+
+def _selected(ctx: Context, whole: ArrayValue, sides: Sides) -> Value:
+    """An array as what is selected of it along its dimensions."""
+    first, second = (*sides, None, None)[:2]
+    if first is not None and second is not None:
+        return Block(whole, first, second)
+    if first is not None:
+        return Masked(whole, first.mask, first.key, first=first.first)
+    if second is not None:
+        rows = as_array(ctx, ctx.invoke(ctx, np.transpose, [whole], {}))
+        return SelectedColumns(Masked(rows, second.mask, second.key, first=second.first))
+    return whole
+
+
+def times(ctx: Context, a: Value, b: Value) -> Value:
+    """`a @ b`, where masks select rows or columns of one of them, or of both."""
+    if isinstance(a, Masked) and isinstance(b, Masked) and a.values.ndim == a.mask.ndim == b.values.ndim == b.mask.ndim:
+        return ctx.invoke(ctx, np.sum, [ctx.invoke(ctx, np.multiply, [a, b], {})], {})
+    (left, of_left), (right, of_right) = _faces(ctx, a), _faces(ctx, b)
+    _check_same(ctx, of_left[-1], of_right[0])
+    product = as_array(ctx, ctx.invoke(ctx, np.matmul, [left, right], {}))
+    return _selected(ctx, product, (*of_left[:-1], *of_right[1:]))
+
+
+def _check_same(ctx: Context, a: Masked | None, b: Masked | None) -> None:
+    if (a is None) != (b is None) or a is not None and b is not None and not same_mask(a, b):
+        raise ctx.refuse("a product over data selected by a mask", "select both with the same mask", "SG105")
+
+
+def of_block(ctx: Context, callee: Callable[..., Any], arguments: Sequence[Value],
+             keywords: Mapping[str, Value]) -> Value:
+    """What a function of matrices gives for a submatrix; None where nothing special is known of it."""
+    first, *others = arguments
+    if not isinstance(first, Block):
+        return None
+    name = callee.__name__ if str(callee.__module__).partition(".")[0] in ("numpy", "scipy") else ""
+    if name in _SOLVED and len(others) == 1:
+        whole, sides = _faces(ctx, others[0])
+        _check_same(ctx, first.columns, sides[0])
+        found = ctx.invoke(ctx, callee, [_square(ctx, first), whole], keywords)
+        return _selected(ctx, as_array(ctx, found), sides)
+    if name in _OF_SQUARE and not others:
+        found = ctx.invoke(ctx, callee, [_square(ctx, first)], keywords)
+        return Block(as_array(ctx, found), first.rows, first.columns)
+    if name in _TO_NUMBERS and not others:
+        return ctx.invoke(ctx, callee, [_square(ctx, first)], keywords)
+    if name == "norm" and not others and not keywords:
+        return ctx.invoke(ctx, callee, [over_block(ctx, first, 0)], {})
+    if callee in _DIAGONAL and not others and not keywords:
+        _check_same(ctx, first.rows, first.columns)
+        found = ctx.invoke(ctx, np.diagonal, [first.values], {})
+        return _DIAGONAL[callee](ctx, _selected(ctx, as_array(ctx, found), (first.rows,)))
+    return None
+
+
+_DIAGONAL: Mapping[Callable[..., Any], Callable[[Context, Value], Value]] = MappingProxyType({
+    np.diag: lambda ctx, v: v, np.diagonal: lambda ctx, v: v,
+    np.trace: lambda ctx, v: ctx.invoke(ctx, np.sum, [v], {})})
+
+
+def _square(ctx: Context, block: Block) -> ArrayValue:
+    """The submatrix in its place in the identity."""
+    _check_same(ctx, block.rows, block.columns)
+    return over_block(ctx, block, ctx.invoke(ctx, np.eye, [block.values.shape[0].const], {"dtype": block.values.dtype}))
+
+
+def write_block(ctx: Context, base: ViewValue, place: Value, value: Value) -> None:
+    """`base[np.ix_(rows, columns)] = value`."""
+    if not isinstance(place, Block):
+        raise ctx.refuse("an assignment to rows of a mask and known columns at once", "use np.where", "SG105")
+    source = on_blocks(ctx, _second, (place, value)).values
+    check_cast(ctx, source, base)
+    chosen = select(ctx, outer(ctx, place), source, base)
+    ctx.builder.assign(base, expand(ctx, chosen, base.shape))
+
+
+def _second(a, b):  # type: ignore[no-untyped-def]
+    return b

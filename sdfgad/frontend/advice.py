@@ -11,12 +11,30 @@ GROWS = "store into an array made before, and count: out[n] = value; n += 1"
 _READ = "read the data before the call and pass them as arguments"
 _STEPS = "write the steps as a loop in the function"
 _BEFORE = "call it before, and pass what it gives as an argument"
+_ROOTS = "give sdfgad.root the equations, and a solver of them: its derivative is that of the solution"
+_LEAST = "write the steps as a loop in the function, or give sdfgad.root the conditions of the minimum"
+_INTEGRAL = "use scipy.integrate.fixed_quad, or np.polynomial.legendre.leggauss and a sum"
+_PLACES = "find the places before the call, and pass them as arguments of integers"
+_MATRICES = "make the matrix before the call, or use an array of NumPy"
+_INTERPOLANT = "use CubicSpline, make_interp_spline, interp1d or np.interp"
 _BY_NAME: Mapping[str, str] = MappingProxyType({
     "setattr": "write owner.name = value",
     "open": _READ, "input": _READ, "load": _READ, "loadtxt": _READ, "genfromtxt": _READ,
     "unique": _BEFORE, "roots": _BEFORE,
     "nditer": "loop over x.flat, or over np.ndindex(x.shape)",
-    "odeint": _STEPS, "solve_ivp": _STEPS, "quad": _STEPS, "minimize": _STEPS, "root": _STEPS, "fsolve": _STEPS,
+    "odeint": _STEPS, "solve_ivp": _STEPS,
+    **dict.fromkeys(("root", "fsolve", "brentq", "brenth", "bisect", "ridder", "newton", "root_scalar", "fixed_point"),
+                    _ROOTS),
+    **dict.fromkeys(("minimize", "minimize_scalar", "least_squares", "curve_fit", "nnls", "linprog"), _LEAST),
+    **dict.fromkeys(("quad", "quad_vec", "dblquad", "tplquad", "nquad"), _INTEGRAL),
+    **dict.fromkeys(("cKDTree", "KDTree", "ConvexHull", "Delaunay", "Voronoi", "find_peaks", "argrelmax", "argrelmin",
+                     "argrelextrema", "label", "distance_transform_edt", "binary_dilation", "binary_erosion"), _PLACES),
+    **dict.fromkeys(("csr_matrix", "csc_matrix", "coo_matrix", "lil_matrix", "csr_array", "csc_array", "coo_array",
+                     "diags", "diags_array", "eye_array", "spdiags"), _MATRICES),
+    **dict.fromkeys(("griddata", "UnivariateSpline", "InterpolatedUnivariateSpline", "RectBivariateSpline", "splrep",
+                     "BSpline", "lagrange", "RBFInterpolator", "LinearNDInterpolator"), _INTERPOLANT),
+    **dict.fromkeys(("ppf", "isf"), "compute it before the call, of shares and shapes that are known then"),
+    "filter": "use a loop with if, or a mask: x[x > 0]",
     "defaultdict": "use a dict that holds every key from the start",
     "eig_banded": "build the matrix and use np.linalg.eigh",
 })

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth
+from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, int_ix, int_value
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.settled import Endless, taken
-from sdfgad.frontend.values import Applied, ArrayValue, Iterated, Picked, Rows, Value, is_number
+from sdfgad.frontend.values import Applied, ArrayValue, Iterated, Picked, Rows, Value, contained, is_number
 from sdfgad.frontend.views import to_int
 from sdfgad.frontend.walks import rows_of
 from sdfgad.ir.index import Ix, floordiv, ix, mod
@@ -145,13 +146,31 @@ def while_true(made: Callable[..., Any]) -> Rule:
         def holds(item: Value) -> bool:
             found = known_truth(ctx, item if predicate is None else ctx.invoke(ctx, predicate, [item], {}))
             if found is None:
-                raise ctx.refuse(f"itertools.{made.__name__} with a condition that depends on data", "use a loop",
-                                 "SG102")
+                raise ctx.refuse(f"{made.__name__} with a condition that depends on data",
+                                 "use a loop with if, or a mask: x[x > 0]", "SG102")
             return found
 
         return Picked(made(holds, items_of(ctx, iterable)))
 
     return rule
+
+
+def groupby(ctx: Context, iterable: Value, key: Value = None) -> Value:
+    """`itertools.groupby`, where keys are known while translating."""
+    def key_of(item: Value) -> Value:
+        found = item if key is None else ctx.invoke(ctx, key, [item], {})
+        if any(not is_number(part) and not isinstance(part, (str, tuple)) for part in contained(found)):
+            raise ctx.refuse("itertools.groupby with keys that depend on data", "use a loop with if", "SG102")
+        return found
+
+    return Picked((k, Picked(group)) for k, group in itertools.groupby(items_of(ctx, iterable), key_of))
+
+
+def compress(ctx: Context, data: Value, selectors: Value) -> Value:
+    chosen = [known_truth(ctx, v) for v in items_of(ctx, selectors)]
+    if None in chosen:
+        raise ctx.refuse("itertools.compress by data", "use a mask: x[mask]", "SG102")
+    return Picked(itertools.compress(items_of(ctx, data), chosen))
 
 
 def chained(ctx: Context, iterable: Value) -> Value:
@@ -184,6 +203,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     itertools.tee: tee, itertools.islice: islice, next: following, itertools.starmap: starmap,
     itertools.chain.from_iterable: chained, itertools.takewhile: while_true(itertools.takewhile),
     itertools.dropwhile: while_true(itertools.dropwhile), itertools.filterfalse: while_true(itertools.filterfalse),
+    filter: while_true(filter), itertools.groupby: groupby, itertools.compress: compress,
+    functools.wraps: lambda ctx, wrapped, *names: choosing.itself,
     itertools.count: count, itertools.cycle: cycle,  functools.partial: applied, np.ndenumerate: ndenumerate,
 })
 """The functions, with their rules."""

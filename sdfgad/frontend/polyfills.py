@@ -185,6 +185,7 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         ("scipy.signal", spectra, spectra.NAMES), ("scipy.signal", images, ("medfilt", "medfilt2d")),
         ("scipy.stats", moments, moments.NAMES),
         ("scipy.linalg", functions_of_matrices, functions_of_matrices.NAMES)) for n in names} | {
+    ("scipy.stats", "__call__"): families.with_parameters,
     ("scipy.interpolate", "interpn"): interpolation.interpn, ("scipy.ndimage", "sum"): images.sum_labels,
     ("scipy.signal", "convolve"): filters.convolve_all, ("scipy.signal", "correlate"): filters.correlate_all})
 """Functions of packages that need not be installed, by package, or the part of it, and name, and their bodies."""
@@ -214,3 +215,9 @@ def of_distribution(method: Any) -> tuple[Callable[..., Any], tuple[Any, ...], d
     found = form.__module__.startswith("scipy.stats")
     body = families.METHODS.get((form.__name__, method.__name__)) if found else None
     return None if body is None else (body, given, names)
+
+
+def is_distribution(owner: Any) -> bool:
+    """Whether an object is one of SciPy's distributions."""
+    form = type(owner)
+    return form.__module__.startswith("scipy.stats") and any(name == form.__name__ for name, _ in families.METHODS)

@@ -76,6 +76,9 @@ def test_frozen_and_refused():
     frozen, counts = stats.t(3.0, scale=0.7), stats.poisson(2.0)
     check(lambda x: frozen.logpdf(x), X, rtol=1e-12)
     check(lambda k: counts.pmf(k), K, rtol=1e-12)
+    check(lambda x: [stats.norm(x[1], 2.0).pdf(x), stats.gamma(1.7, scale=x[4]).logpdf(x), stats.chi2.ppf(0.95, 3) * x],
+          X, rtol=1e-12)
+    check(lambda x: stats.multivariate_normal(x[0], A).logpdf(x), POINTS, rtol=1e-11)
     for program in (lambda x: stats.t.cdf(x, x), lambda x: stats.skewnorm.pdf(x, 3.0),
                     lambda x: stats.multivariate_normal.logpdf(x, allow_singular=True)):
         with pytest.raises(UnsupportedError):

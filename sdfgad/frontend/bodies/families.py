@@ -3,6 +3,7 @@
 # mypy: disable-error-code="no-untyped-def,attr-defined"
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from types import MappingProxyType
@@ -10,8 +11,20 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.frontend.bodies import distributions
-from sdfgad.frontend.bodies.distributions import counted, gamma_logpdf, gammaln, positive, standard, supported, t_logpdf
-from sdfgad.frontend.bodies.special import betainc, betaln, gammainc, gammaincc, i0e, ndtr
+from sdfgad.frontend.bodies.distributions import (
+    cauchy_cdf,
+    counted,
+    gamma_logpdf,
+    gammaln,
+    laplace_cdf,
+    logistic_cdf,
+    positive,
+    standard,
+    supported,
+    t_logpdf,
+    uniform_cdf,
+)
+from sdfgad.frontend.bodies.special import betainc, betaln, gammainc, gammaincc, i0e, ndtr, of_numbers
 
 # shares of a distribution below and above: shapes are numbers known before the call
 
@@ -61,6 +74,111 @@ def lognorm_cdf(x, s, loc=0, scale=1):
     z = standard(x, loc, scale)
     inside = np.where(z > 0, z, 1.0)
     return np.where(z > 0, ndtr(np.log(inside) / positive(s)), np.where(z == z, 0.0, z))[()]
+
+
+def halfnorm_cdf(x, loc=0, scale=1):
+    return 2.0 * ndtr(np.maximum(standard(x, loc, scale), 0.0)) - 1.0
+
+
+def weibull_min_logsf(x, c, loc=0, scale=1):
+    z = standard(x, loc, scale)
+    return -np.where(z > 0, np.where(z > 0, z, 1.0) ** positive(c), np.where(z == z, 0.0, z))[()]
+
+
+def pareto_logsf(x, b, loc=0, scale=1):
+    z = standard(x, loc, scale)
+    return -positive(b) * np.log(np.maximum(z, 1.0))
+
+
+def expon_logsf(x, loc=0, scale=1):
+    return -np.maximum(standard(x, loc, scale), 0.0)
+
+
+def rayleigh_logsf(x, loc=0, scale=1):
+    return -0.5 * np.maximum(standard(x, loc, scale), 0.0) ** 2
+
+
+def gumbel_r_logcdf(x, loc=0, scale=1):
+    return -np.exp(-standard(x, loc, scale))
+
+
+def gumbel_l_logsf(x, loc=0, scale=1):
+    return -np.exp(standard(x, loc, scale))
+
+
+def lognorm_sf(x, s, loc=0, scale=1):
+    z = standard(x, loc, scale)
+    inside = np.where(z > 0, z, 1.0)
+    return np.where(z > 0, ndtr(-np.log(inside) / positive(s)), np.where(z == z, 1.0, z))[()]
+
+
+def uniform_sf(x, loc=0, scale=1):
+    return uniform_cdf(1.0 - standard(x, loc, scale))
+
+
+def laplace_sf(x, loc=0, scale=1):
+    return laplace_cdf(-standard(x, loc, scale))
+
+
+def logistic_sf(x, loc=0, scale=1):
+    return logistic_cdf(-standard(x, loc, scale))
+
+
+def cauchy_sf(x, loc=0, scale=1):
+    return cauchy_cdf(-standard(x, loc, scale))
+
+
+# places below which there are such shares
+
+def share(q):
+    """A share, or no number."""
+    given = np.asarray(q, np.float64)
+    return np.where((given >= 0) & (given <= 1), given, np.nan)
+
+
+def expon_ppf(q, loc=0, scale=1):
+    return loc - positive(scale) * np.log1p(-share(q))
+
+
+def uniform_ppf(q, loc=0, scale=1):
+    return loc + positive(scale) * share(q)
+
+
+def weibull_min_ppf(q, c, loc=0, scale=1):
+    return loc + positive(scale) * (-np.log1p(-share(q))) ** (1.0 / positive(c))
+
+
+def pareto_ppf(q, b, loc=0, scale=1):
+    return loc + positive(scale) * (1.0 - share(q)) ** (-1.0 / positive(b))
+
+
+def rayleigh_ppf(q, loc=0, scale=1):
+    return loc + positive(scale) * np.sqrt(-2.0 * np.log1p(-share(q)))
+
+
+def lognorm_ppf(q, s, loc=0, scale=1):
+    return loc + positive(scale) * np.exp(positive(s) * of_numbers("ndtri", share(q)))
+
+
+def laplace_ppf(q, loc=0, scale=1):
+    p = share(q)
+    low = p < 0.5
+    size = np.log(2.0 * np.where(low, p, 1.0 - p))
+    return loc + positive(scale) * np.where(low, size, -size)[()]
+
+
+def logistic_ppf(q, loc=0, scale=1):
+    p = share(q)
+    return loc + positive(scale) * (np.log(p) - np.log1p(-p))
+
+
+def cauchy_ppf(q, loc=0, scale=1):
+    p = share(q)
+    return loc - positive(scale) * np.cos(math.pi * p) / np.sin(math.pi * p)
+
+
+def gumbel_r_ppf(q, loc=0, scale=1):
+    return loc - positive(scale) * np.log(-np.log(share(q)))
 
 
 # more families
@@ -138,8 +256,8 @@ def nbinom_logpmf(k, n, p, loc=0):
     return supported(counted(found, np.inf), found, ways + hits * np.log(share) + misses, 1.0)
 
 
-def density_of(logarithm):
-    """The density with such a logarithm."""
+def of_logarithm(logarithm):
+    """The density, or the share, with such a logarithm."""
     def density(*parts, **named):
         return np.exp(logarithm(*parts, **named))
 
@@ -147,10 +265,37 @@ def density_of(logarithm):
     return density
 
 
+def rest_of(logarithm):
+    """The share below a place, where that above it has such a logarithm."""
+    def below(*parts, **named):
+        return -np.expm1(logarithm(*parts, **named))
+
+    below.__signature__ = inspect.signature(logarithm)
+    return below
+
+
+_PARAMETERS = MappingProxyType({
+    "multivariate_normal_gen": ("mean", "cov", "allow_singular"), "dirichlet_gen": ("alpha",)})
+
+
+def parameters_of(owner):
+    """The names of what a distribution is made with: `stats.gamma(a, loc, scale)`."""
+    shapes = tuple(n.strip() for n in (getattr(owner, "shapes", None) or "").split(",") if n.strip())
+    return _PARAMETERS.get(type(owner).__name__, (*shapes, "loc", "scale"))
+
+
+def with_parameters(owner, *given, **named):
+    """`stats.norm(loc, scale)`: the distribution, and what its methods are given by name."""
+    return functools.partial(owner, **dict(zip(parameters_of(owner), given, strict=False)), **named)
+
+
 _KINDS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 _WRITTEN = MappingProxyType({
     (form + "_gen", kind): body for names in (vars(distributions), globals()) for name, body in list(names.items())
     for form, _, kind in [name.rpartition("_")] if kind in _KINDS})
-METHODS = MappingProxyType({**{(form, kind.removeprefix("log")): density_of(body) for (form, kind), body
-                               in _WRITTEN.items() if kind in ("logpdf", "logpmf")}, **_WRITTEN})
+_MADE = {(form, kind.removeprefix("log")): of_logarithm(body) for (form, kind), body in _WRITTEN.items()
+         if kind.startswith("log")}
+METHODS = MappingProxyType({
+    **{(form, "cdf"): rest_of(body) for (form, kind), body in _WRITTEN.items() if kind == "logsf"}, **_MADE,
+    **_WRITTEN})
 """The bodies, by the class of a distribution in SciPy and the name of the method."""

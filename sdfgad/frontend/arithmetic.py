@@ -261,7 +261,7 @@ def known_truth(ctx: Context, value: Value) -> bool | None:
         return None
     if isinstance(value, NoneOr):
         return None
-    if isinstance(value, Masked):
+    if isinstance(value, CHOSEN):
         raise ctx.refuse("the truth of data selected by a mask", "use .any() or .all()", "SG105")
     if isinstance(value, ListValue):
         return bool(value.items)

@@ -31,6 +31,7 @@ from sdfgad.frontend.values import (
     ViewValue,
     contained,
     is_int,
+    is_number,
     like,
 )
 from sdfgad.frontend.views import to_int
@@ -150,12 +151,14 @@ def as_long(rule: Callable[..., Value]) -> Callable[..., Value]:
 
     @wraps(rule)
     def made(ctx: Context, size: Value, *others: Value, **keywords: Value) -> Value:
-        counts = rule.__name__ == "arange"
-        if counts and any(v is not None for v in others[:2]):
+        name = rule.__name__
+        if name == "arange" and any(v is not None for v in others[:2]):
             return rule(ctx, size, *others, **keywords)
-        if (chosen := _counted(ctx, size)) is not None:
+        plain = is_number(others[0]) if name == "full" and others else len(others) <= (name in ("zeros", "ones"))
+        chosen = _counted(ctx, size) if plain and keywords.keys() <= {"dtype"} else None
+        if chosen is not None:
             full = as_array(ctx, rule(ctx, int_value(chosen.mask.shape[0]), *others, **keywords))
-            if counts:
+            if name == "arange":
                 full = as_array(ctx, ctx.invoke(ctx, choosing.numbered, [full, chosen.mask], {}))
             return replace(chosen, values=full) if full.ndim == 1 else Block(full, chosen, chosen)
         room = _room(ctx, size) if isinstance(size, IntValue) else None

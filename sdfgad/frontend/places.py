@@ -87,8 +87,8 @@ def item_at(ctx: Context, value: Value, items: Value) -> Value:
         return subscript(ctx, item, tuple(rest)) if rest else item
     if isinstance(value, Masked) and isinstance(first, Masked) and first.values.dtype == BOOL and not rest:
         return _selected_again(ctx, value, first)
-    if isinstance(value, Masked) and first != slice(None) and value.mask.ndim == 1:
-        value = packed(ctx, value) if isinstance(first, (slice, SliceValue)) else value
+    if isinstance(value, Masked) and isinstance(first, (slice, SliceValue)) and first != slice(None):
+        value = packed(ctx, value)
     if isinstance(value, Masked) and value.first is not None and isinstance(first, (slice, SliceValue)):
         value = _part(ctx, value, slice(first.start, first.stop, first.step))
         return masked_part(ctx, value, (slice(None), *rest)) if rest else value

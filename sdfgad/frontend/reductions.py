@@ -151,7 +151,8 @@ def sum_(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdi
     axes = _reduced(ctx, a, axis, value)
     kind = _sum_dtype(value.dtype) if dtype is None else dtype_of(ctx, dtype)
     result = reduce_map(ctx, value, axes, "+", kind, constant_start(0, kind))
-    if axes == (0,) and value.ndim == 1 and isinstance(a, ViewValue) and a.dtype == BOOL and where is True:
+    if axes == (0,) and value.ndim == 1 and isinstance(a, ViewValue) and a.dtype == BOOL and kind == INT and (
+            where is True):
         ctx.builder.counted[result.view.array] = masked(ctx, a, a)
     total = _restored(ctx, a, result, axes, keepdims)
     return total if is_number(initial) and initial == 0 else apply(ctx, np.add, total, initial)

@@ -16,7 +16,17 @@ from sdfgad.frontend.elementwise import UFUNCS, as_array, int_value
 from sdfgad.frontend.masking import CHOSEN, as_masked, mask_view, masked, over_mask, packed, same_mask
 from sdfgad.frontend.meshes import mesh
 from sdfgad.frontend.submatrices import of_block
-from sdfgad.frontend.values import Block, ListValue, Masked, MaskPlaces, Method, Opaque, SelectedColumns, Value
+from sdfgad.frontend.values import (
+    ArrayValue,
+    Block,
+    ListValue,
+    Masked,
+    MaskPlaces,
+    Method,
+    Opaque,
+    SelectedColumns,
+    Value,
+)
 
 _POINTWISE = frozenset((np.where, np.round, np.around, np.isclose, np.nan_to_num, np.sinc, np.fix, np.ones_like,
                         np.zeros_like))
@@ -59,7 +69,7 @@ def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
         return mesh(ctx, arguments)
     if callee is np.outer and len(arguments) == 2 and not keywords and any(isinstance(a, Masked) for a in arguments):
         return ctx.invoke(ctx, choosing.outer_of_selected, arguments, {})
-    if callee in _GIVING and (found := _GIVING[callee](ctx, *arguments, **keywords)) is not None:
+    if callee in _GIVING and arguments and (found := _GIVING[callee](ctx, *arguments, **keywords)) is not None:
         return found
     if arguments and isinstance(arguments[0], Block):
         found = of_block(ctx, callee, arguments, keywords)
@@ -79,6 +89,12 @@ def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
         return on_masked(ctx, partial(callee, **keywords) if keywords else callee, *arguments)
     if callee in _ALONG:
         return _along(ctx, callee, {**dict(zip(_ALONG[callee], arguments, strict=False)), **keywords})
+    return _of_first(ctx, callee, arguments, keywords)
+
+
+def _of_first(ctx: Context, callee: Callable[..., Any], arguments: Sequence[Value],
+              keywords: Mapping[str, Value]) -> Value:
+    """The same where the first argument says what is made: numbers in a row."""
     first = arguments[0] if arguments else None
     if callee in _STACKED and isinstance(first, Masked) and len(arguments) == 1 and keywords.get("axis", 0) == 0:
         return _stacked(ctx, callee, first)
@@ -86,7 +102,8 @@ def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
         return None
     if callee is np.average and isinstance(keywords.get("weights"), Masked) and len(keywords) == len(arguments) == 1:
         return ctx.invoke(ctx, choosing.average_of_selected, [first, keywords["weights"]], {})
-    if callee in _RUNNING and len(arguments) == 1 and not keywords:
+    alone = len(arguments) == 1 and not keywords and first.mask.ndim == 1
+    if callee in _RUNNING and alone:
         first = packed(ctx, first)
         found = ctx.invoke(ctx, callee, [over_mask(ctx, first, _RUNNING[callee])], {})
         return replace(first, values=as_array(ctx, found))
@@ -100,7 +117,7 @@ def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
         return ctx.invoke(ctx, callee, [over_mask(ctx, first, 1)], keywords)
     if first.values.dtype.kind != "f":
         return None
-    if callee is np.sort and not keywords and len(arguments) == 1:
+    if callee is np.sort and alone:
         first = packed(ctx, first)
         found = ctx.invoke(ctx, np.sort, [over_mask(ctx, first, np.nan)], {})  # where NumPy has what is no number, too
         return replace(first, values=as_array(ctx, found))
@@ -147,10 +164,17 @@ def _stacked(ctx: Context, callee: Callable[..., Any], items: Masked) -> Masked:
     return items
 
 
-def _appended(ctx: Context, parts: Value, axis: Value = 0) -> Value:
+def _side_by_side(ctx: Context, parts: Value, *others: Value, **named: Value) -> Value:
+    """`np.hstack` of vectors."""
+    flat = all((p.values if isinstance(p, Masked) else as_array(ctx, p)).ndim == 1 for p in plain(parts) if isinstance(
+        p, (Masked, ArrayValue)))
+    return _appended(ctx, parts, *others, **named) if flat else None
+
+
+def _appended(ctx: Context, parts: Value, axis: Value = 0, *others: Value, **named: Value) -> Value:
     """`np.concatenate((x[mask], y))`   ->   `np.concatenate((x, y))[np.concatenate((mask, everywhere))]`"""
     given = [as_masked(ctx, p) for p in plain(parts)]
-    if axis != 0 or not any(isinstance(p, Masked) for p in given):
+    if axis != 0 or others or named or not any(isinstance(p, Masked) for p in given):
         return None
     pairs = [(p.values, p.mask) if isinstance(p, Masked) else (p, _everywhere(ctx, p)) for p in given]
     values, masks = (ctx.invoke(ctx, np.concatenate, [column], {}) for column in zip(*pairs, strict=True))
@@ -167,14 +191,18 @@ def plain(items: Value) -> Sequence[Value]:
     return found if isinstance(found, (tuple, list)) else ()
 
 
-def _covariance(ctx: Context, m: Value, *others: Value, rowvar: Value = True, ddof: Value = None) -> Value:
+def _covariance(ctx: Context, m: Value, *others: Value, rowvar: Value = True, ddof: Value = None,
+                **named: Value) -> Value:
     rows = m if rowvar is False else m.rows if isinstance(m, SelectedColumns) else None
-    if others or not isinstance(rows, Masked) or (rows.mask.ndim, rows.values.ndim) != (1, 2):
+    if others or named or not isinstance(rows, Masked) or (rows.mask.ndim, rows.values.ndim) != (1, 2):
         return None
     return ctx.invoke(ctx, choosing.covariance_of_rows, [rows, 1 if ddof is None else ddof], {})
 
 
-def _correlation(ctx: Context, x: Value, y: Value = None, rowvar: Value = True) -> Value:
+def _correlation(ctx: Context, x: Value, y: Value = None, rowvar: Value = True, *others: Value,
+                 **named: Value) -> Value:
+    if others or named:
+        return None
     if isinstance(x, Masked) and isinstance(y, Masked) and x.values.ndim == y.values.ndim == 1:
         x, rowvar = ctx.invoke(ctx, np.column_stack, [(x, y)], {}), False
     elif y is not None:
@@ -184,7 +212,7 @@ def _correlation(ctx: Context, x: Value, y: Value = None, rowvar: Value = True) 
 
 
 _GIVING: Mapping[Callable[..., Any], Callable[..., Value]] = MappingProxyType({
-    np.concatenate: _appended, np.hstack: _appended, np.cov: _covariance, np.corrcoef: _correlation})
+    np.concatenate: _appended, np.hstack: _side_by_side, np.cov: _covariance, np.corrcoef: _correlation})
 """What is good for more than one form of what masks select; none of them where another one is asked of it."""
 
 

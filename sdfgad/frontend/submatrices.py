@@ -114,7 +114,7 @@ def of_elements(ctx: Context, rule: Callable[..., Value], a: Block, axis: Value,
     """A reduction of all elements, or along the rows or columns."""
     if axis is None:
         return rule(ctx, flat(ctx, a), None, *others, **options)
-    if axis not in (0, 1, -1, -2) or any(o is not False and k == "keepdims" for k, o in options.items()):
+    if axis not in (0, 1, -1, -2) or True in others or options.get("keepdims", False) is not False:
         raise ctx.refuse("a reduction of this kind of a submatrix that masks select", "use axis=0 or 1 alone", "SG105")
     along, beside = (a.rows, a.columns) if axis in (0, -2) else (a.columns, a.rows)
     values = a.values if along is a.rows else as_array(ctx, ctx.invoke(ctx, np.transpose, [a.values], {}))

@@ -118,11 +118,6 @@ def mask_with_array(x):
     return (x[x > 1] + x).sum()
 
 
-@refused(1, "the places where a mask holds", X)
-def crossed_with_a_mask(x):
-    return np.outer(x, x)[np.ix_(x > 1, [0, 1])]
-
-
 @refused(2, "one mask stored through another mask", X)
 def masks_stored(x):
     m = x > 1

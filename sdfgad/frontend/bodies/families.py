@@ -293,9 +293,8 @@ _KINDS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf
 _WRITTEN = MappingProxyType({
     (form + "_gen", kind): body for names in (vars(distributions), globals()) for name, body in list(names.items())
     for form, _, kind in [name.rpartition("_")] if kind in _KINDS})
-_MADE = {(form, kind.removeprefix("log")): of_logarithm(body) for (form, kind), body in _WRITTEN.items()
-         if kind.startswith("log")}
 METHODS = MappingProxyType({
-    **{(form, "cdf"): rest_of(body) for (form, kind), body in _WRITTEN.items() if kind == "logsf"}, **_MADE,
-    **_WRITTEN})
+    **{(form, "cdf"): rest_of(body) for (form, kind), body in _WRITTEN.items() if kind == "logsf"},
+    **{(form, kind.removeprefix("log")): of_logarithm(body) for (form, kind), body in _WRITTEN.items()
+       if kind.startswith("log")}, **_WRITTEN})
 """The bodies, by the class of a distribution in SciPy and the name of the method."""

@@ -30,7 +30,7 @@ from sdfgad.frontend.liveness import Liveness, analyse, load_names
 from sdfgad.frontend.masking import CHOSEN, as_masked
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
-from sdfgad.frontend.outside import defaults_of, outside
+from sdfgad.frontend.outside import defaults_of
 from sdfgad.frontend.raising import definite_arguments
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
 from sdfgad.frontend.routines import Translated

@@ -259,6 +259,6 @@ def test_a_condition_left_out_is_noticed(name, monkeypatch):
     if where is copies and what == "reads_back":
         monkeypatch.setattr(inverse, what, instead)
     with pytest.raises((AssertionError, IndexError, AttributeError)):
-        check_many(600)
         for stmts in WRONG.values():
             check(program(*stmts))
+        check_many(600)

@@ -57,23 +57,23 @@ def operands(n: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("dtype", [F4, F8], ids=str)
-@pytest.mark.parametrize("threads", [1, 2])
-def test_every_size(dtype, threads):
-    """One program for all of them."""
+def test_every_size(dtype):
+    """One program for all of them, by one thread and by two."""
     each = {f"{n}{'turned' if swap else ''}": (n, swap) for n in SIZES for swap in (False, True)}
     made = {of: adjoint(n, dtype, swap, of) for of, (n, swap) in each.items()}
     arrays = {name: array for found, _ in made.values() for name, array in found.items()}
     code = compile_program(Program("p", arrays, tuple(arrays), tuple(statement for _, statement in made.values())))
-    code.threads = threads
-    memory: dict[str, np.ndarray] = {}
-    for of, (n, swap) in each.items():
-        memory |= memory_of(*operands(n, dtype), swap, of)
-    code(memory)
-    for of, (n, swap) in each.items():
-        expected = by_solving(*(a.astype(F8) for a in operands(n, dtype)))
-        found = memory["x" + of].T if swap else memory["x" + of]
-        np.testing.assert_allclose(found, expected, rtol=0, err_msg=of,
-                                   atol=(1e-5 if dtype == F4 else 1e-13) * np.abs(expected).max(initial=1))
+    given = {n: operands(n, dtype) for n in SIZES}
+    expected = {n: by_solving(*(a.astype(F8) for a in pair)) for n, pair in given.items()}
+    for code.threads in (1, 2):
+        memory: dict[str, np.ndarray] = {}
+        for of, (n, swap) in each.items():
+            memory |= memory_of(*given[n], swap, of)
+        code(memory)
+        for of, (n, swap) in each.items():
+            found = memory["x" + of].T if swap else memory["x" + of]
+            np.testing.assert_allclose(found, expected[n], rtol=0, err_msg=f"{of} by {code.threads} threads",
+                                       atol=(1e-5 if dtype == F4 else 1e-13) * np.abs(expected[n]).max(initial=1))
 
 
 def test_what_the_upper_triangles_hold_is_not_looked_at():

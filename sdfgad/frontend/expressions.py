@@ -331,10 +331,6 @@ def _slice(ctx: Context, node: ast.Slice) -> Value:
     return slice(*ends)
 
 
-def _lambda(ctx: Context, node: ast.Lambda) -> Value:
-    return make_function(ctx, node)
-
-
 def make_function(ctx: Context, node: ast.FunctionDef | ast.Lambda) -> Function:
     """A function defined inside the program, its defaults evaluated now."""
     defaults = tuple(evaluate(ctx, d) for d in node.args.defaults)
@@ -389,7 +385,7 @@ def _sure(ctx: Context, *nodes: ast.expr) -> None:
 _RULES: Mapping[type, Callable[[Context, Any], Value]] = MappingProxyType({
     ast.Constant: _constant, ast.Name: _name, ast.Tuple: _tuple, ast.List: _list, ast.BinOp: _binary,
     ast.UnaryOp: _unary, ast.Compare: _compare, ast.BoolOp: _bool_op, ast.IfExp: _conditional,
-    ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice, ast.Lambda: _lambda, ast.Call: _call,
+    ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice, ast.Lambda: make_function, ast.Call: _call,
     ast.Dict: _dict, ast.Set: _set, ast.DictComp: dict_comprehension,
     ast.ListComp: comprehension, ast.GeneratorExp: generator, ast.JoinedStr: joined,
     ast.NamedExpr: _assigned})

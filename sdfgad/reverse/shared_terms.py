@@ -10,7 +10,7 @@ import numpy as np
 from sdfgad.analysis.cost import HANDED_ON, operations_of
 from sdfgad.analysis.elements.access import extents_of, position
 from sdfgad.analysis.elements.cover import is_pointwise
-from sdfgad.ir.expr import Call, Expr, Load, certain, operands, rewrite, walk
+from sdfgad.ir.expr import Call, Expr, Load, certain, operands, put, walk
 from sdfgad.ir.program import Array, Map, Range, Store
 from sdfgad.reverse.factors import changes
 from sdfgad.reverse.gather import GatheredTerm
@@ -82,13 +82,7 @@ def _shared(exprs: Sequence[Expr], names: set[str]) -> list[Expr]:
 
 def _cut(e: Expr, chosen: Sequence[Expr]) -> Expr:
     """The expression with a load in place of each chosen part."""
-    return _put(e, {c: Load(f"kept{k}", (), c.dtype) for k, c in enumerate(chosen)})
-
-
-def _put(e: Expr, places: dict[Expr, Load]) -> Expr:
-    if e in places:
-        return places[e]
-    return e if not isinstance(e, Call) else rewrite(e, places.get)
+    return put(e, {c: Load(f"kept{k}", (), c.dtype) for k, c in enumerate(chosen)})
 
 
 def _kept(stmt: Map, terms: Sequence[GatheredTerm], chosen: Sequence[Expr], extents: tuple[int, ...],
@@ -96,4 +90,4 @@ def _kept(stmt: Map, terms: Sequence[GatheredTerm], chosen: Sequence[Expr], exte
     at = position(stmt)
     places = {c: Load(fresh("lin", extents, c.dtype).name, at, c.dtype) for c in chosen}
     stores = tuple(Store(held.array, at, c) for c, held in places.items())
-    return [Map(stmt.domain, stores, stmt.source)], [replace(t, expr=_put(t.expr, places)) for t in terms]
+    return [Map(stmt.domain, stores, stmt.source)], [replace(t, expr=put(t.expr, places)) for t in terms]

@@ -265,7 +265,7 @@ class _Sweeps:
         for name in sorted(self.facts.undone):
             unit = undoing.units[name]
             needed_ones = [s for s in unit.writes if (id(s), 0) in self.facts.why]
-            sizes = [self._record(s, writes_of(s, self.place[id(s)])[0], _undeclared).bytes for s in needed_ones]
+            sizes = [self._record(s, writes_of(s, self.place[id(s)])[0], Array).bytes for s in needed_ones]
             size = None if None in sizes else sum(n or 0 for n in sizes)
             first, site = needed_ones[0], self.place[id(needed_ones[0])]
             self.kept.append(Kept(name, unit.array, "", size, first.source, self._because(first, 0), path=site.path,
@@ -381,11 +381,6 @@ class _Sweeps:
         used = {n for s in linear for n in reads(s) | writes(s)}
         return [clear(self.names.arrays[n].whole, linear[0]) for n in sorted(used)
                 if n in self.names.scratch and self.names.is_tangent(n)]
-
-
-def _undeclared(name: str, shape: tuple[int, ...], dtype: np.dtype, role: str) -> Array:
-    """For the size of a tape that is not needed."""
-    return Array(name, shape, dtype, role)
 
 
 def reversed_range(stmt: Loop | While) -> Range:

@@ -110,6 +110,17 @@ def test_a_recurrence_runs_in_strips_of_rows() -> None:
     assert made.arrays["t"].shape == (8,)
 
 
+@pytest.mark.parametrize(("apart", "strips"), [(True, [2]), (False, [])])
+def test_the_last_strip_may_be_a_part_of_one(apart: bool, strips: list[int]) -> None:
+    """Twelve rows for two threads: eight and four of them, but not of rows that lie side by side."""
+    place = (lambda k: (I, k)) if apart else (lambda k: (k, I))
+    rows, shape = span("i", 12), (12, 16) if apart else (16, 12)
+    before = build((mapped([rows], store("p", place(ix(0)), num(1.0))), Loop(span("k", 1, 16), (
+        mapped([rows], store("p", place(K), mul(load("p", *place(K - 1)), load("x", *place(K))))),))),
+        {"x": shape, "p": shape}, {})
+    assert [s.range.trips for s in parallel(split(before, EAGER))] == strips
+
+
 def test_strips_that_fit_nowhere_take_some_lines_of_each_row() -> None:
     """Down the rows of a matrix: each of them lies on a page of its own."""
     down = Loop(span("k", 1, 16), (

@@ -250,7 +250,8 @@ class _Splitter:
         """Strips of neighbouring rows as wide as the cache and the threads allow.
 
         A strip fills a vector of the smallest elements: the compiler makes vectors of as many as fit into one. What
-        does not fit into the cache comes from memory: `stream` bytes next to each other at a time.
+        does not fit into the cache comes from memory: `stream` bytes next to each other at a time. The last one may be
+        a part of a strip where there are none otherwise, and rows lie apart anyway.
         """
         outside = math.prod(trips(c.loop) for c in cuts)
         if outside >= self.limits.fewest and footprint(body, self.arrays) <= self.limits.nearby:
@@ -259,6 +260,9 @@ class _Splitter:
         smallest = min(self.arrays[t.array].dtype.itemsize for stmt in maps_of(body) for t in touches(stmt))
         widths = [w for w in (4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8)
                   if w * smallest >= 64 and outside * ((last - first) // w) >= self.limits.fewest]
+        least = 64 // min(smallest, 8)
+        if not widths and outside * -(-(last - first) // least) >= self.limits.fewest and not self._beside(rows, body):
+            widths = [least]
         fitting = [w for w in widths if footprint(body, self.arrays, (rows, w)) <= self.limits.nearby]
         streamed = [w for w in widths if w * smallest <= stream] or widths[-1:]
         width = (fitting or streamed)[0] if widths else 0
@@ -269,8 +273,11 @@ class _Splitter:
     def _lies_well(self, rows: RowNumbering, body: Block) -> bool:
         """Whether a core holds all there is, with neighbouring rows side by side: strips of it have more beginnings and
         ends than they save."""
-        near = all(self._unevenness(s, rows.turns[id(s)][0]) <= len(touches(s)) for s in maps_of(body))
-        return near and footprint(body, self.arrays) <= self.limits.far
+        return self._beside(rows, body) and footprint(body, self.arrays) <= self.limits.far
+
+    def _beside(self, rows: RowNumbering, body: Block) -> bool:
+        """Whether neighbouring rows lie side by side."""
+        return all(self._unevenness(s, rows.turns[id(s)][0]) <= len(touches(s)) for s in maps_of(body))
 
     def _cut(self, rows: RowNumbering, body: Block, width: int) -> Cut:
         first, last = hull(rows, body)

@@ -11,7 +11,16 @@ from functools import cache, cached_property
 from math import ceil
 
 from sdfgad.checkpoint.modes import STORE_ALL, is_possible, price
-from sdfgad.checkpoint.schedule import FORWARD, RECOMPUTE, REVERSE, SNAPSHOT, STORE, ScheduledItem, ScheduleProblem
+from sdfgad.checkpoint.schedule import (
+    FORWARD,
+    RECOMPUTE,
+    REVERSE,
+    SNAPSHOT,
+    STORE,
+    ScheduledBlock,
+    ScheduledItem,
+    ScheduleProblem,
+)
 from sdfgad.checkpoint.schedule_plan import Rebuild, SchedulePlan
 
 
@@ -49,8 +58,8 @@ def verify(problem: ScheduleProblem, plan: SchedulePlan) -> Verdict:
         return Verdict(complaints, (), 0.0, {})
     walk = _PlanWalk(problem, plan)
     complaints = (*walk.complaints(), *_broken_pins(problem, plan))
-    live = tuple(dict(walk.live(b)) for b in range(len(problem.blocks)))
-    return Verdict(complaints, live, walk.seconds(), {p.name: walk.held(p.name, 0) for p in problem.children(None)})
+    held = {p.name: walk.held(p.name, 0) for p in problem.children(None)}
+    return Verdict(complaints, walk.live(), walk.seconds(), held)
 
 
 def without_waste(problem: ScheduleProblem, plan: SchedulePlan) -> SchedulePlan:
@@ -164,31 +173,34 @@ class _PlanWalk:
         nested = self.problem.chain(inner)[own:]
         return not nested or block == self.problem.span(nested[0], REVERSE)[0]
 
-    def live(self, block: int) -> Iterator[tuple[str, int]]:
-        """(name, bytes) of everything alive in a block."""
-        yield from self.problem.blocks[block].base.items()
-        yield from self._values(block)
-        yield from self._loops(block)
+    def live(self) -> tuple[Mapping[str, int], ...]:
+        """Name and bytes of everything alive in each block."""
+        found = [dict(block.base) for block in self.problem.blocks]
+        for name, size, first, last in (*self._values(), *self._kept()):
+            for names in found[first:last + 1]:
+                names[name] = size
+        for names, block in zip(found, self.problem.blocks, strict=True):
+            names.update(self._running(block) if block.phase == REVERSE else ())
+        return tuple(found)
 
-    def _values(self, block: int) -> Iterator[tuple[str, int]]:
+    def _values(self) -> Iterator[tuple[str, int, int, int]]:
+        """Copies of values, and what making them takes: name, bytes, first and last block."""
         for item in self.problem.items:
+            made, recipe = self.made[item.name], item.recipe
             for first, last in self.spans[item.name]:
-                if first <= block <= last:
-                    size = item.stored_bytes if first not in self.made[item.name] else item.bytes
-                    yield (f"value {item.name}", size)
-            recipe = item.recipe
-            if recipe is not None and recipe.scratch and block in self.made[item.name]:
-                yield (f"scratch of {item.name}", recipe.scratch)
+                yield f"value {item.name}", item.bytes if first in made else item.stored_bytes, first, last
+            if recipe is not None and recipe.scratch:
+                yield from ((f"scratch of {item.name}", recipe.scratch, block, block) for block in made)
 
-    def _loops(self, block: int) -> Iterator[tuple[str, int]]:
+    def _kept(self) -> Iterator[tuple[str, int, int, int]]:
         for top in self.problem.children(None):
             first, last = self.problem.span(top.name, FORWARD)[0], self.problem.span(top.name, REVERSE)[-1]
-            if first <= block <= last:
-                yield f"kept of loop {top.name}", self.held(top.name, 0)
-        if self.problem.blocks[block].phase == REVERSE:
-            for name in self.problem.chain(self.problem.blocks[block].loop):
-                records = price(self.plan.modes[name], self.problem.loop[name]).working_records
-                yield f"running segment of loop {name}", ceil(records * self.record(name, 0))
+            yield f"kept of loop {top.name}", self.held(top.name, 0), first, last
+
+    def _running(self, block: ScheduledBlock) -> Iterator[tuple[str, int]]:
+        for name in self.problem.chain(block.loop):
+            records = price(self.plan.modes[name], self.problem.loop[name]).working_records
+            yield f"running segment of loop {name}", ceil(records * self.record(name, 0))
 
     def _held(self, loop: str, whole: int) -> int:
         """Bytes one run of a loop keeps from its forward sweep for its reverse. whole: so many loops right around it

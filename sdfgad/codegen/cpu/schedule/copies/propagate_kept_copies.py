@@ -8,11 +8,11 @@ from sdfgad.analysis.elements.access import extent_bound, interval_env
 from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.analysis.elements.region import region_of
 from sdfgad.analysis.loops.rows import stride
-from sdfgad.codegen.cpu.schedule.copies.unseen_copies import remove_unseen_copies
+from sdfgad.codegen.cpu.schedule.copies.unseen_copies import has_unseen_copies, remove_unseen_copies
 from sdfgad.ir.expr import Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import IN_MEMORY, Array, Block, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_writes, children, reads, statements, with_children, within
+from sdfgad.ir.walk import all_writes, children, reads, with_children
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.clearing.clearings import touches
 
@@ -95,9 +95,9 @@ def _improved(program: Program) -> Iterator[Program]:
         if made is not None:
             tried += 1
             name, changed = made
-            found = remove_unseen_copies(program.but(body=_with(program.body, loop, changed)))
-            if _stores(found, name) < _stores(program, name):
-                yield found
+            found = program.but(body=_with(program.body, loop, changed))
+            if has_unseen_copies(found, name):
+                yield remove_unseen_copies(found)
 
 
 def _loops(block: Block, path: Path) -> Iterator[tuple[Loop, tuple[Range, ...]]]:
@@ -114,10 +114,6 @@ def _with(block: Block, loop: Loop, changed: Loop) -> Block:
     """A block with another loop in place of one of those inside."""
     return tuple(changed if s is loop else with_children(s, [_with(b, loop, changed) for b in children(s)])
                  for s in block)
-
-
-def _stores(program: Program, name: str) -> int:
-    return sum(name in within(s)[1] for s in statements(program.body) if not children(s))
 
 
 def _redirected(loop: Loop, path: Path, arrays: Mapping[str, Array]) -> tuple[str, Loop] | None:

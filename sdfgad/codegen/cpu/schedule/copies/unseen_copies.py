@@ -17,11 +17,7 @@ def remove_unseen_copies(program: Program) -> Program:
 
     Copies into elements that nobody looks at before the program ends, although others of the array are read.
     """
-    barred = {*program.live_out, *(n for n, a in program.arrays.items() if a.role in ("disk", "tape"))}
-    barred |= {n for s in statements(program.body) if isinstance(s, (Push, Pop)) for n in reads(s) | writes(s)}
-    # A statement that stands at two places may be needed at one of them only.
-    apart = rebuild(program.body, lambda s: (replace(s),))
-    look = _Looks(program.but(body=apart), frozenset(barred))
+    look, apart = _looks(program)
     unseen = {(id(s), k) for s in look.maps for k in range(len(s.body)) if look.unseen(s, k)}
     if not unseen:
         return program
@@ -33,6 +29,22 @@ def remove_unseen_copies(program: Program) -> Program:
         return (replace(stmt, body=body),) if any(isinstance(p, Store) for p in body) else ()
 
     return program.but(body=rebuild(apart, change))
+
+
+def has_unseen_copies(program: Program, name: str) -> bool:
+    """Whether one array has copies that `remove_unseen_copies` drops."""
+    look, _ = _looks(program)
+    return any(isinstance(p, Store) and p.array == name and look.unseen(s, k)
+               for s in look.maps for k, p in enumerate(s.body))
+
+
+def _looks(program: Program) -> tuple[_Looks, Block]:
+    """What a program looks at, and its statements, each an object of its own: one that stands at two places may be
+    needed at one of them only."""
+    barred = {*program.live_out, *(n for n, a in program.arrays.items() if a.role in ("disk", "tape"))}
+    barred |= {n for s in statements(program.body) if isinstance(s, (Push, Pop)) for n in reads(s) | writes(s)}
+    apart = rebuild(program.body, lambda s: (replace(s),))
+    return _Looks(program.but(body=apart), frozenset(barred)), apart
 
 
 class _Looks:

@@ -9,7 +9,7 @@ import math
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -248,6 +248,11 @@ def callable_(ctx: Context, value: Value) -> bool:
     return isinstance(value, Function) or callable(value)
 
 
+def cast_(ctx: Context, form: Value, value: Value) -> Value:
+    """`typing.cast`, which is about types alone."""
+    return value
+
+
 def slice_(ctx: Context, *ends: Value) -> Value:
     if any(isinstance(e, (IntValue, ArrayValue)) for e in ends):
         start, stop, step = (None, ends[0], None) if len(ends) == 1 else (*ends, *([None] * (3 - len(ends))))
@@ -259,7 +264,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     range: range_, enumerate: enumerate_, zip: zip_, itertools.zip_longest: zip_longest, map: map_,
     np.ndindex: ndindex, sorted: sorted_, any: quantifier(any, np.any), all: quantifier(all, np.all),
     reversed: reversed_, list: list_, tuple: tuple_, iter: iter_, isinstance: isinstance_, type: type_, slice: slice_,
-    callable: callable_, dict: dict_, dict.fromkeys: dict_from_keys,
+    callable: callable_, cast: cast_, dict: dict_, dict.fromkeys: dict_from_keys,
     OrderedDict: ordered_dict, defaultdict: default_dict, deque: deque_,
     getattr: getattr_,
     hasattr: has_attribute, object.__setattr__: set_attribute, dataclasses.replace: replace,

@@ -129,7 +129,7 @@ def describe(value: Value) -> str:
 
 
 _DESCRIBED: Mapping[type, str] = MappingProxyType({
-    IntValue: "an integer known only at run time", ListValue: "a list", Grown: "a list",
+    IntValue: "an integer known only at run time", ListValue: "a list", Grown: "a list", frozenset: "a set",
     **dict.fromkeys(SELECTED, "data selected by a mask, whose length depends on the data,"),
     **dict.fromkeys((MaskPlaces, PlaceTable), "the places where a mask holds, whose number depends on the data,"),
     Reading: "what a clock shows", RunText: "text made from values only known at run time",

@@ -23,7 +23,7 @@ from sdfgad.frontend.exits import own_result, result_of
 from sdfgad.frontend.generators import Yielding, is_generator, suspended
 from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.ignored import of_readings
-from sdfgad.frontend.known import PURE, is_of_constants, is_of_sizes, known_now, plain_list
+from sdfgad.frontend.known import PURE, is_known, is_of_constants, is_of_sizes, known_now, plain_list
 from sdfgad.frontend.layout import laid_out
 from sdfgad.frontend.library_function import LibraryFunction
 from sdfgad.frontend.liveness import Liveness, analyse, load_names
@@ -41,18 +41,14 @@ from sdfgad.frontend.stacks import changed
 from sdfgad.frontend.values import (
     Applied,
     ArrayValue,
-    Entries,
     Function,
     Grown,
-    IntValue,
     Lazy,
     ListValue,
-    Masked,
     Method,
     Reading,
     Record,
     Value,
-    contained,
     is_number,
 )
 from sdfgad.frontend.views import check_fresh
@@ -276,9 +272,7 @@ def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keyw
     if made is not None:
         return made
     arguments = [known_now(ctx, callee, a) for a in arguments]
-    values = [*arguments, *map(plain_list, keywords.values())]
-    run_time = (ArrayValue, IntValue, ListValue, Masked, Function, Record, Entries)
-    plain = not any(isinstance(part, run_time) for v in values for part in contained(v))
+    plain = all(map(is_known, [*arguments, *map(plain_list, keywords.values())]))
     if plain and (callee in PURE or is_of_constants(callee)):
         try:
             return _made_now(ctx, callee(*arguments, **keywords))

@@ -10,7 +10,19 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.values import ListValue, Value, ViewValue, is_number
+from sdfgad.frontend.values import (
+    ArrayValue,
+    Entries,
+    Function,
+    IntValue,
+    ListValue,
+    Masked,
+    Record,
+    Value,
+    ViewValue,
+    contained,
+    is_number,
+)
 from sdfgad.frontend.views import is_range
 
 
@@ -24,6 +36,11 @@ def known_now(ctx: Context, callee: Value, value: Value) -> Value:
     """What an argument is when a call is made now: a plain list, or what an array from outside holds."""
     data = contents(ctx, value) if is_of_constants(callee) else None
     return plain_list(value) if data is None else data
+
+
+def is_known(value: Value) -> bool:
+    """Whether nothing in a value waits for the run."""
+    return not any(isinstance(part, _OF_THE_RUN) for part in contained(value))
 
 
 def contents(ctx: Context, value: Value) -> np.ndarray | None:
@@ -47,6 +64,8 @@ def number_of_bins(ctx: Context, x: Value) -> int:
                          "give minlength=, larger than every index", "SG102")
     return int(np.max(data, initial=-1)) + 1
 
+
+_OF_THE_RUN = (ArrayValue, IntValue, ListValue, Masked, Function, Record, Entries)
 
 _OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({
     "collections": frozenset(("namedtuple",)), "_bisect": frozenset(("bisect", "bisect_left", "bisect_right")),

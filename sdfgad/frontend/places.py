@@ -13,8 +13,9 @@ from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import BOOL, as_array, describe, int_ix, int_value, select
+from sdfgad.frontend.elementwise import BOOL, as_array, constant_array, describe, int_ix, int_value, select
 from sdfgad.frontend.indexing import masked_part, subscript
+from sdfgad.frontend.known import is_known, known_now
 from sdfgad.frontend.masking import as_masked, first_rows, masked, packed, same_mask, table_of
 from sdfgad.frontend.parts import part_of
 from sdfgad.frontend.submatrices import transposed
@@ -48,8 +49,11 @@ def flatnonzero(ctx: Context, a: Value) -> MaskPlaces:
     return nonzero(ctx, ctx.invoke(ctx, np.ravel, [a], {})).parts[0]
 
 
-def setdiff1d(ctx: Context, ar1: Value, ar2: Value, assume_unique: Value = False) -> MaskPlaces:
-    """`np.setdiff1d(np.arange(n), places)`: those among n places that are not given."""
+def setdiff1d(ctx: Context, ar1: Value, ar2: Value, assume_unique: Value = False) -> ArrayValue | MaskPlaces:
+    """`np.setdiff1d(np.arange(n), places)`: those among n places that are not given; known ones as a table."""
+    known, left_out = (known_now(ctx, np.setdiff1d, a) for a in (ar1, ar2))
+    if is_known(known) and is_known(left_out):
+        return constant_array(ctx, np.setdiff1d(known, left_out, bool(assume_unique)))
     first = as_array(ctx, ar1)
     if not is_range(first):
         raise ctx.refuse("np.setdiff1d of data", "np.setdiff1d(np.arange(n), places) is understood", "SG101")

@@ -54,7 +54,8 @@ def rectangle(f, k):
     return [np.sum(r.T @ f[m]) ** 2, f[m] @ r @ f[n], np.sum(r.sum(axis=0) * f[n]), np.sum(r.sum(axis=1) * f[m]),
             np.sum(r @ r.T @ f[m]), r.max(), r.mean(), np.sum(r.mean(axis=0) ** 2), np.sum(r.max(axis=1)),
             1.0 * r.shape[0] * r.shape[1], 1.0 * len(r), 1.0 * r.size, np.sum(f[m] @ k[m]), np.sum(k[:, m][m] ** 2),
-            np.sum(k[:, m][0] * f[m]), np.sum(k[np.ix_(m, [0, 2])]), np.sum(k[np.ix_([0, 1], n)] ** 2)]
+            np.sum(k[:, m][0] * f[m]), np.sum(k[m][1:, 0] ** 2), np.sum(k[np.ix_(m, [0, 2])]),
+            np.sum(k[np.ix_([0, 1], n)] ** 2)]
 
 
 def kernel(f, k):

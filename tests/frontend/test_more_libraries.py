@@ -6,6 +6,7 @@ import pytest
 
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
+from sdfgad.frontend.bodies.packages.resampling import sampled
 from tests.frontend.checking import check, check_both_modes
 
 scipy = pytest.importorskip("scipy")
@@ -113,6 +114,14 @@ def test_a_kink_is_cut_in_halves_until_the_integral_is_good():
         return integrate.quad(lambda t: np.abs(t - x[0]) * np.exp(t), 0.0, 2.0)[0]
 
     check(run, X, rtol=1e-8)
+
+
+@pytest.mark.parametrize("steps", [12.5, 14.0, -12.3, -40.0])
+def test_level_borders_far_away(steps: float) -> None:
+    """SciPy follows its spline for one element more than it has put around the array."""
+    x = np.cos(np.arange(9.0) ** 2)
+    found = sampled(x, [np.arange(9.0) - steps], None, 3, "nearest", 0.0, True)
+    np.testing.assert_allclose(found, ndimage.shift(x, steps, mode="nearest"), rtol=1e-13, atol=1e-14)
 
 
 def test_matrices_without_a_real_root_are_errors():

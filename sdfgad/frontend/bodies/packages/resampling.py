@@ -78,7 +78,7 @@ def sampled(input, places, output, order, mode, cval, prefilter):
         count, place = values.shape[d], places[d] + padding
         if mode == "constant":
             outside = outside | (place < 0) | (place > count - 1)
-        else:
+        elif mode != "nearest":  # there the elements, not the places, are those at the border
             place = _within(place, count, mode)
         first = np.floor(place + 0.5 if order == 0 else place)
         weights.append(_weights(order, place - first))

@@ -128,7 +128,8 @@ def _of_outside(ctx: Context, owner: Any, name: str) -> Value:
     hidden = name.startswith("__") and name not in _OF_DEFINITIONS
     if not hasattr(owner, name) or hidden and (hasattr(type, name) or not isinstance(owner, (type, ModuleType))):
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}",
-                         "sets stay as they are made; fill a list or a dict" if hasattr(set, name) else "", "SG102")
+                         "sets stay as they are made; fill a list or a dict" if isinstance(owner, frozenset) else "",
+                         "SG102")
     if _runs_here(type(owner), name):
         return records.of_class(ctx, owner, type(owner), name)
     return found_outside(ctx, owner, name, getattr(owner, name))

@@ -301,11 +301,14 @@ def _polyfill(ctx: Context, callee: Value, function: Callable[..., Value], argum
     return out_argument(ctx, result, out)
 
 
+_DEPTH = "recursion needs a depth known in advance, long lists are better arrays"
+
+
 def _inline(ctx: Context, code: SourceText, enclosing: CallFrame | None, arguments: list[Value],
             keywords: dict[str, Value], defaults: Sequence[Value],
             keyword_defaults: Mapping[str, Value], quiet: bool) -> Value:
     if len(ctx.frames) >= MAX_DEPTH:
-        raise RecursionError
+        raise ctx.refuse(f"calls nested more than {MAX_DEPTH} deep", _DEPTH, "SG107")
     names = _parameters(ctx, code, arguments, keywords, defaults, keyword_defaults)
     if is_generator(code):
         return suspended(ctx, Yielding(code, {n: kept(ctx, v, n) for n, v in names.items()}, enclosing))
@@ -324,8 +327,8 @@ def _run(ctx: Context, frame: CallFrame) -> Value:
     try:
         ctx.execute(ctx, frame.code.body)
         result = own_result(ctx, result_of(ctx))
-    except RecursionError:  # Python's own, too, which calls nested in branches come to first
-        raise ctx.refuse(f"calls nested more than {len(ctx.frames)} deep", "know the depth before", "SG107") from None
+    except RecursionError:
+        raise ctx.refuse("calls in branches, loops written out or sums nested too deep", _DEPTH, "SG107") from None
     finally:
         ctx.frames.pop()
     ctx.builder.source, ctx.here = source, here

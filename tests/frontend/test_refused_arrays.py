@@ -234,7 +234,7 @@ def recursion_in_branches(x):
     return reflected(x[0])
 
 
-CASES[-1] = (CASES[-1][0], (X,), 3, "calls nested more than")
+CASES[-1] = (CASES[-1][0], (X,), 3, "calls in branches")
 
 
 @refused(2, "a raise of something other than an exception class", X)

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 _SCOPES = (ast.FunctionDef, ast.Lambda, ast.ClassDef)
+_FUNCTIONS = (ast.FunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _NAMED = (ast.FunctionDef, ast.ClassDef, ast.MatchAs, ast.MatchStar)
 
 
@@ -124,7 +126,35 @@ def load_names(tree: ast.AST) -> list[str]:
 
 
 def _read(node: ast.AST) -> frozenset[str]:
-    return frozenset(load_names(node))
+    """Names that a node reads of those around it."""
+    return _read_in([node])
+
+
+def _read_in(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """What functions and comprehensions bind inside them is their own."""
+    found: set[str] = set()
+    left = [*nodes]
+    while left:
+        node = left.pop()
+        if isinstance(node, _FUNCTIONS):
+            first = [*node.args.defaults, *filter(None, node.args.kw_defaults), *getattr(node, "decorator_list", ())]
+            found |= _read_in(ast.iter_child_nodes(node)) - _own(node) | _read_in(first)
+        elif isinstance(node, _COMPREHENSIONS):
+            own = assigned([ast.Expr(g.target) for g in node.generators])
+            found |= _read_in(ast.iter_child_nodes(node)) - frozenset(own) | _read(node.generators[0].iter)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        else:
+            left += ast.iter_child_nodes(node)
+    return frozenset(found)
+
+
+def _own(function: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
+    """Parameters, and what a function binds that it has not declared to be of another one."""
+    body = function.body if isinstance(function, ast.FunctionDef) else [ast.Expr(function.body)]
+    foreign = frozenset(name for s in body for n in own_walk(s) if isinstance(n, (ast.Nonlocal, ast.Global))
+                        for name in n.names)
+    return frozenset((*(n.arg for n in ast.walk(function.args) if isinstance(n, ast.arg)), *assigned(body))) - foreign
 
 
 def _block(body: Sequence[ast.stmt], live: frozenset[str], exits: _Exits, result: Liveness) -> frozenset[str]:

@@ -23,7 +23,7 @@ pulse = (1 - 0.12 * (time - 12) ** 2) * np.exp(-0.06 * (time - 12) ** 2)
 
 
 def recorded(speed, shot):
-    """What arrives on the right after a pulse at one depth on the left: second order in time and space."""
+    """What arrives on the right after a pulse on the left: second order in time and space."""
     before, now, seen = np.zeros((N, N)), np.zeros((N, N)), np.zeros((STEPS, N))
     for t in range(STEPS):
         after = 2 * now - before

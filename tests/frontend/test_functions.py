@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sdfgad.ir.program import Loop
+from sdfgad.ir.walk import statements
 from tests.frontend.checking import check
 from tests.frontend.programs import A34, V4, V6, Case, collector
 
@@ -182,3 +184,23 @@ def other_byte_orders(x, k):
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
 def test_case(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     check(fn, *arguments)
+
+
+def names_of_a_lambda(x):
+    def last(k, c=2.0):
+        return c * k
+
+    g, total = (lambda c: 1 + c ** 2), 0.0
+    for i in range(x.shape[0]):
+        if x[i] > 0.5:
+            continue
+        c, k = 2 * x[i], [v * v for v in x]
+        v = g(c) + last(c)
+        total += v * k[0]
+    return total
+
+
+def test_parameters_are_of_their_functions_alone() -> None:
+    """A loop that binds such a name is a loop, not written out as if an earlier iteration's value could be read."""
+    parsed = check(names_of_a_lambda, V6)
+    assert sum(isinstance(s, Loop) for s in statements(parsed.program.body)) == 1

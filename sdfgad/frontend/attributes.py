@@ -16,6 +16,7 @@ import numpy as np
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import polyfills, records, sparse
 from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.attempts import UNROLL_TRIPS
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.bodies.mapping import item
 from sdfgad.frontend.classes import of_parent
@@ -25,7 +26,6 @@ from sdfgad.frontend.factors import is_sparse_factors, solve
 from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.known import GETTERS
-from sdfgad.frontend.loop_forms import UNROLL_TRIPS
 from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.masking import CHOSEN, as_masked
 from sdfgad.frontend.messages import of_status

@@ -4,9 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.arithmetic import kept
-from sdfgad.frontend.builder import Builder, StatementNeeded
+from sdfgad.frontend.attempts import StatementNeeded
 from sdfgad.frontend.comparisons import facts_of
 from sdfgad.frontend.context import BREAK, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import describe, same_size, select
@@ -24,7 +23,7 @@ from sdfgad.frontend.merge import (
 )
 from sdfgad.frontend.none_or import NOWHERE, asked, blank_of, filled, untold
 from sdfgad.frontend.settled import Mixed
-from sdfgad.frontend.sharing import SharedPlaces, SharingRefusal
+from sdfgad.frontend.sharing import SharedPlaces
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mutable_parts, rebuilt
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -173,16 +172,6 @@ def _joined(ctx: Context, first: Value, second: Value) -> Kind:
         raise ctx.refuse(f"a choice at run time between {describe(first)} and {describe(second)}",
                          "both sides need the same shape and a number type", "SG104")
     return kind
-
-
-def another_try(builder: Builder, refusal: UnsupportedError, first: UnsupportedError) -> Builder:
-    """Where to begin again: with choices between arrays as branches, which hold what follows them, or with arrays
-    where numbers have been refused, which may take what a number does not. first: what is raised otherwise."""
-    if isinstance(refusal, SharingRefusal) and not builder.apart:
-        return Builder(fragile=builder.fragile, apart=True)
-    if not builder.numbers:
-        raise first from None
-    return Builder(fragile=builder.fragile | builder.numbers, apart=builder.apart)
 
 
 def run_if(ctx: Context, test: ArrayValue, then: Callable[[], None], orelse: Callable[[], None],
@@ -396,4 +385,4 @@ def _reusable(ctx: Context, name: str, kind: Kind, outcomes: list[BranchOutcome]
     return None if linked else container
 
 
-__all__ = ("another_try", "choose", "run_if", "run_branches")
+__all__ = ("choose", "run_if", "run_branches")

@@ -12,6 +12,7 @@ from sdfgad import names
 from sdfgad.arrays import native
 from sdfgad.errors import SourceLine, unsupported
 from sdfgad.frontend.accesses import MOST_LOOPS, IndexedAccess
+from sdfgad.frontend.attempts import Assumed, AssumptionFailed, StatementNeeded
 from sdfgad.frontend.bounds import KnownBounds
 from sdfgad.frontend.flatten import MAP_VARIABLES, without_divisions
 from sdfgad.frontend.mail import Mail
@@ -27,24 +28,12 @@ from sdfgad.ir.walk import within
 _SUPPORTED = frozenset("?bhilqBHILQfdFD")
 
 
-class StatementNeeded(Exception):
-    """A statement was needed while only expressions were allowed."""
-
-
-class AssumptionFailed(Exception):
-    """An assumption about `container` did not hold: translate again without it."""
-
-    def __init__(self, container: str) -> None:
-        super().__init__(container)
-        self.container = container
-
-
 @dataclass
 class Builder:
     """The program under construction."""
 
-    fragile: frozenset[str] = frozenset()  # containers and literals found to be written, of what was assumed not to be
-    apart: bool = False  # whether `t = a if c else b` is a branch, as a choice between arrays has been refused
+    assumed: Assumed = Assumed()
+    hasty: bool = False  # whether a loop that makes lists longer has been kept, which could be written out
     numbers: set[str] = field(default_factory=set)  # arguments without dimensions that are taken for numbers
     arrays: dict[str, Array] = field(default_factory=dict)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
@@ -196,7 +185,7 @@ class Builder:
         self.emit(Lib(op, tuple(outs), tuple(ins), attrs, self.source))
 
     def check_target(self, array: str) -> None:
-        if (array in self.frozen or array in self.scope.containers) and array not in self.fragile:
+        if (array in self.frozen or array in self.scope.containers) and array not in self.assumed.fragile:
             raise AssumptionFailed(array)
         if array in self.shared.stale:
             raise refuse_stale(self.source, self.shared, array, f"an update of {self.label(array)}")
@@ -358,7 +347,7 @@ class Builder:
 
     def know(self, array: str, bounds: Bounds) -> None:
         """Record what is known of the numbers in an integer container that is not written again."""
-        if array not in self.fragile:
+        if array not in self.assumed.fragile:
             self.scope.containers[array] = bounds
 
 
@@ -396,4 +385,4 @@ def reads_of(*parts: ArrayValue) -> frozenset[str]:
     return frozenset().union(*(p.reads for p in parts)) if parts else frozenset()
 
 
-__all__ = ("Builder", "AssumptionFailed", "MAP_VARIABLES", "cast", "axes", "reads_of")
+__all__ = ("Builder", "MAP_VARIABLES", "cast", "axes", "reads_of")

@@ -10,9 +10,8 @@ from sdfgad.frontend import records
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth
 from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.generators import Yielding, comprehended
-from sdfgad.frontend.growing import append, run_growing
-from sdfgad.frontend.loop_forms import UNROLL_TRIPS
+from sdfgad.frontend.generators import Yielding, added_up, comprehended
+from sdfgad.frontend.growing import append, least_to_grow, run_growing
 from sdfgad.frontend.settled import taken
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -43,14 +42,16 @@ def generator(ctx: Context, node: ast.GeneratorExp) -> Value:
     """`(item for ...)`: nothing but the first iterable is looked at before somebody asks for the items."""
     frame, first = ctx.frame, ctx.evaluate(ctx, node.generators[0].iter)
 
-    def items() -> Value:
+    def seen(make: Callable[[], Value]) -> Value:
         ctx.frames.append(frame)
         try:
-            return comprehension(ctx, node, first)
+            return make()
         finally:
             ctx.frames.pop()
 
-    return Iterated([items], len(ctx.builder.regions), (first,), frame)
+    endless = isinstance(first, RangeValue) and len(node.generators) == 1
+    return Iterated([lambda: seen(lambda: comprehension(ctx, node, first))], len(ctx.builder.regions), (first,), frame,
+                    (lambda start: seen(lambda: added_up(ctx, node, first, start))) if endless else None)
 
 
 def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Value = None) -> Value:
@@ -73,7 +74,7 @@ def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Va
         items = _written_out(ctx, node.generators, first, lambda: ctx.evaluate(ctx, node.elt))
         return ListValue(items, len(ctx.builder.regions))
     except UnsupportedError as found:
-        counted = isinstance(first, Grown) and first.counter is not None or \
+        counted = isinstance(first, RangeValue) or isinstance(first, Grown) and first.counter is not None or \
             isinstance(first, Rows) and first.count.const is None
         if len(node.generators) > 1 or not (node.generators[0].ifs or counted):
             raise
@@ -92,7 +93,7 @@ def _long(ctx: Context, node: ast.ListComp | ast.GeneratorExp, first: Value) -> 
     if not isinstance(first, (range, RangeValue, Rows, ArrayValue, Grown)):
         return None
     rows = rows_of(ctx, first)
-    return rows if rows is not None and (rows.count.const or 0) > UNROLL_TRIPS else None
+    return rows if rows is not None and (rows.count.const or 0) > least_to_grow(ctx, rows) else None
 
 
 def _is_constant(ctx: Context, node: ast.ListComp | ast.GeneratorExp, rows: Rows) -> bool:
@@ -111,7 +112,7 @@ def _looped(ctx: Context, node: ast.ListComp | ast.GeneratorExp, rows: Rows) -> 
     if _FILLED in ctx.frame.names:
         raise ctx.refuse("a long comprehension inside of another", "use a loop", "SG102")
     made = ctx.frame.names[_FILLED] = ListValue([], len(ctx.builder.regions))
-    run_growing(ctx, [made], rows, UNROLL_TRIPS, lambda r: _fill(ctx, node, r))
+    run_growing(ctx, [made], rows, 0, lambda r: _fill(ctx, node, r))
     return ctx.frame.names.pop(_FILLED)
 
 

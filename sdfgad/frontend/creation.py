@@ -278,7 +278,7 @@ def literal_constant(ctx: Context, values: np.ndarray) -> ViewValue:
     ctx.builder.check_dtype(values.dtype)
     stored = ctx.builder.constant(values, ctx.label or "literal")
     name = stored.view.array
-    if name not in ctx.builder.fragile:
+    if name not in ctx.builder.assumed.fragile:
         ctx.builder.frozen.add(name)
         return stored
     return ctx.builder.fresh_copy(stored, ctx.label or "literal")

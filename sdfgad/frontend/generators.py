@@ -5,6 +5,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 from sdfgad.errors import UnsupportedError
@@ -69,22 +70,35 @@ def listed(ctx: Context, made: Yielding) -> Value:
         raise ctx.refuse("a generator inside of itself", _HELP, "SG102")
     add = ast.Expr(ast.Call(ast.Attribute(_load(items), "append", ast.Load()), [_load(item)], []))
     loop = ast.For(_store(item), _known(made), [add], [])
-    return _filled(ctx, items, _placed(loop, made.code.node, None))
+    return _left_by(ctx, items, ListValue([], len(ctx.builder.regions)), _placed(loop, made.code.node, None))
 
 
 def comprehended(ctx: Context, node: ast.ListComp | ast.GeneratorExp, made: Value) -> Value:
     """A comprehension of one loop, over a generator or as data decide, as a loop that fills a list."""
+    items = "items of a comprehension"
+    return _as_loop(ctx, node, made, items, ListValue([], len(ctx.builder.regions)), ast.Expr(
+        ast.Call(ast.Attribute(_load(items), "append", ast.Load()), [node.elt], [])))
+
+
+def added_up(ctx: Context, node: ast.GeneratorExp, made: Value, start: Value) -> Value:
+    """`sum` of a comprehension of one loop, as a loop that adds."""
+    total = next(n for k in count() if (n := f"total of a comprehension {k}") not in ctx.frame.names)
+    return _as_loop(ctx, node, made, total, start, ast.Assign(
+        [_store(total)], ast.BinOp(_load(total), ast.Add(), node.elt)))
+
+
+def _as_loop(ctx: Context, node: ast.ListComp | ast.GeneratorExp, made: Value, name: str, start: Value,
+             body: ast.stmt) -> Value:
+    """What a name holds once a statement has been run for every item of a comprehension of one loop."""
     generator = node.generators[0]
     if len(node.generators) > 1:
         raise ctx.refuse("a generator in a comprehension of several loops", _HELP, "SG102")
-    items = "items of a comprehension"
-    body: ast.stmt = ast.Expr(ast.Call(ast.Attribute(_load(items), "append", ast.Load()), [node.elt], []))
     for test in reversed(generator.ifs):
         body = ast.If(test, [body], [])
     before = {n: ctx.frame.names.pop(n) for n in assigned([ast.Expr(generator.target)]) if n in ctx.frame.names}
-    found = _filled(ctx, items, _placed(ast.For(generator.target, _known(made), [body], []), node, None))
-    for name in assigned([ast.Expr(generator.target)]):
-        ctx.frame.names.pop(name, None)
+    found = _left_by(ctx, name, start, _placed(ast.For(generator.target, _known(made), [body], []), node, None))
+    for target in assigned([ast.Expr(generator.target)]):
+        ctx.frame.names.pop(target, None)
     ctx.frame.names.update(before)
     return found
 
@@ -96,14 +110,15 @@ def only_numbers(made: Yielding) -> bool:
         isinstance(p, ArrayValue) and not p.scalar or isinstance(p, ListValue) for p in parts)
 
 
-def _filled(ctx: Context, items: str, loop: ast.stmt) -> Value:
+def _left_by(ctx: Context, name: str, start: Value, loop: ast.stmt) -> Value:
+    """What a loop makes of a name that begins as `start`."""
     frame = ctx.frame
-    if items in frame.names:
+    if name in frame.names:
         raise ctx.refuse("a comprehension over a generator inside of another", _HELP, "SG102")
-    frame.names[items] = ListValue([], len(ctx.builder.regions))
+    frame.names[name] = start
     frame.liveness = extended(frame.liveness, [loop], frozenset(frame.names))
     ctx.execute(ctx, [loop])
-    return frame.names.pop(items)
+    return frame.names.pop(name)
 
 
 # the statements

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.arithmetic import items_of, kept
+from sdfgad.frontend.attempts import UNROLL_TRIPS
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, expand, int_value
 from sdfgad.frontend.fullness import check_room, place_of, room_at
@@ -95,6 +96,15 @@ def _refitted(lengthened: Sequence[_Lengthened], found: Refit) -> bool:
     else:
         one.stride = found.stride  # None: there is a loop of unknown length inside
     return True
+
+
+def least_to_grow(ctx: Context, rows: Rows) -> int:
+    """Loops of no more iterations are written out. What a list of arrays does not do is found later: then the function
+    is translated anew, with all loops written out that are short enough."""
+    least = ctx.builder.assumed.list_trips
+    if least < (rows.count.const or 0) <= UNROLL_TRIPS:
+        ctx.builder.hasty = True
+    return least
 
 
 def may_grow(ctx: Context, lists: Sequence[ListValue | Grown], rows: Rows, least: int,

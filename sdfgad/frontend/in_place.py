@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from sdfgad.frontend.builder import AssumptionFailed
+from sdfgad.frontend.attempts import AssumptionFailed
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.values import ArrayValue, Lazy, Value, ViewValue
 

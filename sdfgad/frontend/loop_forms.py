@@ -19,7 +19,6 @@ from sdfgad.frontend.values import Value
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.program import Stmt
 
-UNROLL_TRIPS = 64
 _REASONS = MappingProxyType({SharingRefusal: "sharing", ChangingRefusal: "changing", ItemRefusal: "item"})
 
 

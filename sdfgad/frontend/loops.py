@@ -8,6 +8,7 @@ from enum import EnumMeta
 from sdfgad import names
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.attempts import UNROLL_TRIPS
 from sdfgad.frontend.carried import (
     Carry,
     Trial,
@@ -24,10 +25,9 @@ from sdfgad.frontend.elementwise import as_array, describe, int_value
 from sdfgad.frontend.exchanges import PASSED_OVER
 from sdfgad.frontend.exits import guarded, leave_flag, loop_else
 from sdfgad.frontend.generators import Yielding, run_generator
-from sdfgad.frontend.growing import may_grow, run_growing
+from sdfgad.frontend.growing import least_to_grow, may_grow, run_growing
 from sdfgad.frontend.liveness import assigned, has_exit
 from sdfgad.frontend.loop_forms import (
-    UNROLL_TRIPS,
     LoopForm,
     changing_form,
     comparing_form,
@@ -133,12 +133,12 @@ def _unchanged(ctx: Context, iterable: Value) -> Callable[[int], None]:
 
 def _run_lists(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
     """A loop over rows, in pieces where it appends to lists now and then."""
-    grows = may_grow(ctx, _lists(ctx, stmt), rows, UNROLL_TRIPS)
-    if grows and _in_rhythm(ctx, stmt, rows, bind, rhythm_of(ctx, stmt)):
+    least = least_to_grow(ctx, rows)
+    if may_grow(ctx, _lists(ctx, stmt), rows, least) and _in_rhythm(ctx, stmt, rows, bind, rhythm_of(ctx, stmt)):
         return
     back = ctx.mark()
     try:
-        _grown(ctx, stmt, rows, bind, UNROLL_TRIPS)
+        _grown(ctx, stmt, rows, bind, least)
         return
     except GrowingRefusal as found:
         refusal = found

@@ -145,7 +145,7 @@ def _cut_like(ctx: Context, value: Masked, least: Masked) -> Masked:
 def lasting(ctx: Context, mask: ArrayValue) -> ViewValue:
     """The mask as it is now: copied where the program changes its array later, so that the two differ."""
     stored = ctx.builder.materialise(mask, "mask")
-    if stored.view.array in ctx.builder.fragile:
+    if stored.view.array in ctx.builder.assumed.fragile:
         return ctx.builder.fresh_copy(stored, "mask")
     ctx.builder.frozen.add(stored.view.array)
     return stored

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
-from sdfgad.frontend.arithmetic import kept
+from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.bodies import order as orders
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array
@@ -43,7 +43,7 @@ def _is_known(value: Value) -> bool:
 def _by_data(ctx: Context, items: list[Value], keys: list[Value], reverse: bool) -> list[Value]:
     """[a, b], [p, q]   ->   order = np.lexsort([np.array([p, q])]); np.array([a, b])[order]"""
     found = ctx.invoke(ctx, orders.ordered, [_columns(ctx, items), _columns(ctx, keys), reverse], {})
-    rows = zip(*(column.items for column in found.items), strict=True)
+    rows = zip(*(items_of(ctx, column) for column in items_of(ctx, found)), strict=True)
     return [row if isinstance(item, tuple) else row[0] for row, item in zip(rows, items, strict=True)]
 
 

@@ -18,8 +18,8 @@ from sdfgad.errors import UnsupportedError, UsageError, unsupported
 from sdfgad.frontend.accesses import IndexedAccess, check_known
 from sdfgad.frontend.aliases import check_written
 from sdfgad.frontend.arithmetic import items_of, kept
-from sdfgad.frontend.branches import another_try
-from sdfgad.frontend.builder import AssumptionFailed, Builder
+from sdfgad.frontend.attempts import AssumptionFailed
+from sdfgad.frontend.builder import Builder
 from sdfgad.frontend.calls import invoke, run_top, run_wrapper, top_frame
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, check_plain
@@ -136,15 +136,14 @@ def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mappi
     code = code_of(_stood_for(fn), text)
     bound = _bind(fn if held is None else held, code, arguments, keywords or {})
     called = _Called(fn, held, code, bound, text, own_rules, foreign)
-    builder, refused = Builder(), None
+    builder = Builder()
     for _ in range(RESTARTS):
         try:
             return _translate(called, builder)
         except AssumptionFailed as again:
-            builder = Builder(fragile=builder.fragile | {again.container}, apart=builder.apart)
+            builder = Builder(builder.assumed.without(again.container))
         except UnsupportedError as error:
-            refused = refused or error  # what was refused first says more
-            builder = another_try(builder, error, refused)
+            builder = Builder(builder.assumed.after(error, builder.numbers, builder.hasty))
     raise unsupported(code.at(code.node), "a program whose integer arrays change too often", code="SG105")
 
 
@@ -321,7 +320,7 @@ def _argument(ctx: Context, path: str, value: Any, taken: _Taken) -> Value:
 def _as_a_number(ctx: Context, value: ViewValue) -> ViewValue:
     """An array without dimensions is as good as a number, which loops and branches can replace, unless somebody looks
     for the difference or writes into it."""
-    if value.view.array in ctx.builder.fragile:
+    if value.view.array in ctx.builder.assumed.fragile:
         return value
     ctx.builder.numbers.add(value.view.array)
     return replace(value, scalar=True)

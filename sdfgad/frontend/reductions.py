@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import places
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.bodies import choosing
@@ -32,7 +33,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.generators import Yielding, listed
 from sdfgad.frontend.grown import as_data
 from sdfgad.frontend.masking import masked, over_mask
-from sdfgad.frontend.settled import taken
+from sdfgad.frontend.settled import taken, unused
 from sdfgad.frontend.shaping import axis_numbers, expand_dims
 from sdfgad.frontend.submatrices import of_elements
 from sdfgad.frontend.values import (
@@ -41,6 +42,7 @@ from sdfgad.frontend.values import (
     Entries,
     Grown,
     IntValue,
+    Iterated,
     ListValue,
     Masked,
     MaskPlaces,
@@ -326,6 +328,14 @@ def _better(ctx: Context, ufunc: np.ufunc, best: Value, other: Value) -> Value:
 
 
 def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
+    if isinstance(iterable, Iterated) and iterable.total is not None and unused(ctx, iterable):
+        back, items = ctx.mark(), list(iterable.items)
+        try:
+            iterable.items.clear()
+            return iterable.total(start)
+        except UnsupportedError:  # a sum that begins as another kind than it ends, as 0 does before arrays
+            back()
+            iterable.items[:] = items
     iterable = taken(ctx, iterated(ctx, iterable), True)
     if isinstance(iterable, Yielding):
         iterable = listed(ctx, iterable)

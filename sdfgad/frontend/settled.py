@@ -73,6 +73,11 @@ def unsettled(ctx: Context, what: str) -> ChangingRefusal:
     return changing(ctx.refuse(f"{what}, which may not be there at this point", _HELP, "SG107"))
 
 
+def unused(ctx: Context, value: Iterated) -> bool:
+    """Whether an iterator is used up here, and nobody has begun to."""
+    return value.depth == len(ctx.builder.regions) and value.items not in ([], [_begun])
+
+
 def taken(ctx: Context, value: Value, whole: bool = False) -> Value:
     """What an iterator gives, once; anything else as it is. whole: all of it is used up for certain, so that nothing
     is left; how much is left otherwise, nobody keeps count of."""

@@ -14,6 +14,8 @@ from sdfgad.frontend.values import Value
 
 _IN_PART = (zip, enumerate, map, filter, any, all, reversed, iter)
 """What may leave a part of the iterators that it is given."""
+_THEMSELVES = (next, sum)
+"""Whose rules look at the iterators themselves."""
 
 
 def by_name(ctx: Context, callee: Value, rule: Callable[..., Value], skipped: int, arguments: Sequence[Value],
@@ -24,7 +26,7 @@ def by_name(ctx: Context, callee: Value, rule: Callable[..., Value], skipped: in
     rule does not have is left out if it is what the function of NumPy or SciPy has by default, and refused otherwise.
     Iterators are used up.
     """
-    if callee is not next:
+    if callee not in _THEMSELVES:
         whole = callee not in _IN_PART and getattr(callee, "__module__", "") != "itertools"
         arguments = [taken(ctx, a, whole) for a in arguments]
     package = str(getattr(callee, "__module__", "")).split(".")[0]

@@ -67,7 +67,7 @@ def execute(ctx: Context, body: Sequence[ast.stmt]) -> None:
     """Run statements in order; what follows a possible break, continue or return is guarded."""
     for k, stmt in enumerate(body):
         rest = body[k + 1:]
-        stmt = as_branch(stmt, ctx.frame.liveness) if ctx.builder.apart else stmt
+        stmt = as_branch(stmt, ctx.frame.liveness) if ctx.builder.assumed.apart else stmt
         if isinstance(stmt, ast.If):
             _if(ctx, stmt, rest)
             return

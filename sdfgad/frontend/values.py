@@ -288,11 +288,13 @@ class Picked(tuple):
 
 @dataclass(eq=False)
 class Iterated:
-    """An iterator under a name: what makes its items, once; its region, what it looks at, and whose names it sees."""
+    """An iterator under a name: what makes its items, once; its region, what it looks at, and whose names it sees.
+    total: adds the items to a value, where there need be no list of them."""
     items: list[Callable[[], Value]]
     depth: int
     held: tuple[Value, ...] = ()
     frame: CallFrame | None = None
+    total: Callable[[Value], Value] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -122,7 +122,7 @@ def named_int(ctx: Context, value: ArrayValue, label: str) -> IntValue:
 
 
 def _steady(ctx: Context, array: str) -> bool:
-    return array in ctx.builder.managed or array not in ctx.builder.fragile
+    return array in ctx.builder.managed or array not in ctx.builder.assumed.fragile
 
 
 def one_index(ctx: Context, item: Value, extent: Ix) -> Ix:

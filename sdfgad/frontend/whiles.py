@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 
 from sdfgad.frontend.arithmetic import known_truth, truth_value
+from sdfgad.frontend.attempts import UNROLL_TRIPS
 from sdfgad.frontend.carried import Carry, Trial, after_loop, close_carry, fixpoint, kept_count, open_carry, restore
 from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
 from sdfgad.frontend.counted import run_counted
@@ -11,7 +12,6 @@ from sdfgad.frontend.elementwise import BOOL, as_array
 from sdfgad.frontend.exchanges import PASSED_OVER
 from sdfgad.frontend.exits import guarded, leave_flag, loop_else
 from sdfgad.frontend.loop_forms import (
-    UNROLL_TRIPS,
     LoopForm,
     changing_form,
     emit,

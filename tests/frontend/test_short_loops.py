@@ -1,0 +1,106 @@
+"""Short loops stay loops: with lists that they make longer, and with sums over ranges whose ends other loops decide."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from sdfgad.ir.program import Loop
+from sdfgad.ir.walk import statements
+from tests.frontend.checking import check, check_both_modes
+from tests.frontend.programs import V6
+
+
+def probe(x):
+    u, seen = x * x, []
+    for t in range(12):
+        u[1:-1] += 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2])
+        seen.append(u[2] * x[0])
+    return np.sum(np.square(seen)) + seen[-1]
+
+
+def pairs(x):
+    q, both = 1.0, {"t": [], "e": []}
+    for t in range(10):
+        q = np.sin(q + x[t % 6])
+        both["t"].append(0.1 * t)
+        both["e"].append(q * x)
+    return np.sum(np.trapezoid(np.array(both["e"]), both["t"], axis=0))
+
+
+def powers(x):
+    rows = [x ** 2 * k for k in range(20)]
+    return np.sum(np.stack(rows)[3:] * x)
+
+
+def unpacked(x):
+    seen = []
+    for k in range(10):
+        seen.append(x[k % 6] * k)
+    first, *_, last = seen
+    return first + last * x[0] + sum(sorted(seen)[2:4])
+
+
+def sizes(x):
+    ends = []
+    for k in range(10):
+        ends.append(1 + k // 2)
+    return sum([np.sum(np.ones(n) * x[0]) ** 2 for n in ends])
+
+
+def loops_in(fn: Callable[..., object]) -> int:
+    return sum(isinstance(s, Loop) for s in statements(check(fn, V6).program.body))
+
+
+@pytest.mark.parametrize("fn", [probe, pairs, powers])
+def test_lists_of_short_loops_are_arrays(fn: Callable[..., object]) -> None:
+    check_both_modes(fn, (V6,))
+    assert loops_in(fn) == 1
+
+
+def test_a_long_list_sorted_and_unpacked() -> None:
+    check_both_modes(unpacked, (V6,))
+
+
+def test_loops_are_written_out_where_lists_do_what_arrays_do_not() -> None:
+    check_both_modes(sizes, (V6,))
+    assert loops_in(sizes) == 0
+
+
+def convolved(x):
+    out = np.zeros(6)
+    for j in range(6):
+        out[j] = sum(x[i] * x[j - i] for i in range(j)) + sum((2 * k for k in range(j)), 0.5)
+    return np.sum(out * np.sin(x))
+
+
+def chosen_and_nested(x):
+    t = 0.0
+    for j in range(6):
+        t += x[j] * sum(x[i] for i in range(j) if x[i] > 0.5)
+        t += sum(sum(x[k] * x[i] for k in range(i)) for i in range(1, j))
+    return t
+
+
+def rows_and_iterators(x):
+    i, t, square = 7.0, 0.0, np.outer(x, x)
+    for j in range(1, 6):
+        items = (x[k] * 2 for k in range(j))
+        t += sum(items) ** 2 + sum(items)
+        t = t + np.sum(sum(square[i] * x[j] for i in range(j)))
+    return t * i
+
+
+def extrema(x):
+    t = 0.0
+    for j in range(1, 6):
+        t += max([x[k] for k in range(j)]) * x[j] + min(x[k] for k in range(j, 6))
+        t += np.mean(np.array([x[k] ** 2 for k in range(j)]))
+    return t
+
+
+@pytest.mark.parametrize("fn", [convolved, chosen_and_nested, rows_and_iterators, extrema])
+def test_comprehensions_over_ranges_of_loops(fn: Callable[..., object]) -> None:
+    check_both_modes(fn, (V6,))
+    assert loops_in(fn) > 1

@@ -47,6 +47,7 @@ from sdfgad.frontend.values import (
     Masked,
     MaskPlaces,
     PlaceTable,
+    RangeValue,
     Record,
     SelectedColumns,
     Value,
@@ -291,6 +292,13 @@ def builtin_extremum(ufunc: np.ufunc, reducer: Callable[..., Value]) -> Callable
     """`max(a, b, ...)`, `max(sequence)`: a later value wins only when it compares strictly better."""
 
     def rule(ctx: Context, *values: Value, key: Value = None, default: Value = _NOTHING) -> Value:
+        if key is not None and len(values) == 1 and isinstance(values[0], RangeValue):
+            span = values[0]
+            if not ctx.builder.scope.nonnegative((span.stop - span.start) * (1 if span.step > 0 else -1) - 1):
+                raise ctx.refuse("the builtin extremum of a range that may be empty", "give its ends so that it is not",
+                                 "SG103")
+            ends = [int_value(span.start), int_value(span.stop), span.step]
+            return ctx.invoke(ctx, choosing.first_best_of_range, [*ends, key, ufunc is np.greater], {})
         if key is not None or default is not _NOTHING:
             items = items_of(ctx, values[0]) if len(values) == 1 else list(values)
             if not items and default is not _NOTHING:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from sdfgad.errors import UnsupportedError
+from sdfgad.frontend import parse
 from sdfgad.ir.program import Loop
 from sdfgad.ir.walk import statements
 from tests.frontend.checking import check, check_both_modes
@@ -104,3 +106,40 @@ def extrema(x):
 def test_comprehensions_over_ranges_of_loops(fn: Callable[..., object]) -> None:
     check_both_modes(fn, (V6,))
     assert loops_in(fn) > 1
+
+
+def pivoted(x):
+    a = np.outer(x, np.cos(np.arange(6) * x[0])) + np.diag(x) + 0.1 * np.sin(np.arange(36.0)).reshape(6, 6)
+    for k in range(6):
+        p = max(range(k, 6), key=lambda r: abs(a[r, k]))
+        if p != k:
+            a[[p, k]] = a[[k, p]]
+        for r in range(k + 1, 6):
+            a[r] -= a[r, k] / a[k, k] * a[k]
+    return np.sum(np.log(np.abs(np.diag(a))))
+
+
+def steps(x):
+    t = 0.0
+    for k in range(4):
+        i = min(range(k, -1, -1), key=lambda r: (x[r] - 0.37) ** 2)
+        j = max(range(k, 6, 2), key=lambda r: x[r])
+        t += x[i] * (k + 1) + x[j] ** 2 + j
+    return t
+
+
+@pytest.mark.parametrize("fn", [pivoted, steps])
+def test_places_of_extrema_in_ranges_of_loops(fn: Callable[..., object]) -> None:
+    check_both_modes(fn, (V6,))
+    assert loops_in(fn) > 1
+
+
+def test_an_extremum_of_a_range_that_may_be_empty_is_refused() -> None:
+    def fn(x):
+        t = 0.0
+        for k in range(70):
+            t += x[max(range(k, 69), key=lambda r: x[r])]
+        return t
+
+    with pytest.raises(UnsupportedError, match="may be empty"):
+        parse(fn, (np.zeros(80),))

@@ -167,6 +167,15 @@ def place_in_table(count, k):
     return place
 
 
+def first_best_of_range(first, stop, step, key, greater):
+    best, found = first, key(first)
+    for k in range(first + step, stop, step):
+        value = key(k)
+        if (value > found if greater else value < found):
+            best, found = k, value
+    return best
+
+
 def first_best(items, key, larger):
     best = items[0]
     found = key(best)

@@ -37,6 +37,7 @@ from sdfgad.frontend.loop_forms import (
     first_that_works,
 )
 from sdfgad.frontend.merge import same
+from sdfgad.frontend.resizing import run_resizing
 from sdfgad.frontend.rhythms import Rhythm, blocks, part, pieces, rhythm_of
 from sdfgad.frontend.settled import ChangingRefusal, Endless, GrowingRefusal, taken
 from sdfgad.frontend.tables import rows_from_table
@@ -240,6 +241,8 @@ def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: 
     short = written_out is not None or count is not None and count <= UNROLL_TRIPS
     if count is not None:
         forms.append(LoopForm(lambda: _peeled(ctx, stmt, rows, bind), ("sharing",)))
+    if count is not None and written_out is None and count > ctx.builder.assumed.list_trips:
+        forms.append(changing_form(ctx, lambda: run_resizing(ctx, stmt, rows, bind, _exchanged)))
     if count is not None and not short:
         forms.append(changing_form(ctx, lambda: _peeled(ctx, stmt, rows, bind, MOST_PEELED)))
     if not short:

@@ -25,6 +25,7 @@ from sdfgad.frontend import (
     linalg,
     places,
     reductions,
+    resizing,
     rounding,
     shaping,
     sparse,
@@ -37,6 +38,7 @@ from sdfgad.frontend.attributes import conjugated, imag, real
 from sdfgad.frontend.bodies import implicit as implicit_bodies
 from sdfgad.frontend.bodies import mapping as mapping_bodies
 from sdfgad.frontend.bodies import scipy as scipy_bodies
+from sdfgad.frontend.bodies import shape as shape_bodies
 from sdfgad.frontend.bodies import special as special_bodies
 from sdfgad.frontend.bodies import statistics as statistics_bodies
 from sdfgad.frontend.comparisons import compare
@@ -312,6 +314,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.argsort: linalg.argsort, np.sort: linalg.sort, **decompositions.FUNCTIONS,
     np.add.at: _at("+", np.add), np.subtract.at: _at("+", np.subtract), np.maximum.at: _at("max", np.maximum),
     np.minimum.at: _at("min", np.minimum), np.multiply.at: _at("*", np.multiply),
+    shape_bodies.as_long_as: resizing.fits,
     mapping_bodies.size_of: batches.size_of, mapping_bodies.result_of: batches.result_of,
     mapping_bodies.together: batches.together, implicit_bodies.not_converged: implicit.not_converged,
     len: _length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import sdfgad
+from sdfgad.codegen.devices import WHEELS
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -62,3 +63,7 @@ def test_every_dependency_has_an_upper_bound():
 def test_forms_of_issues(form):
     found = yaml.safe_load((ROOT / ".github" / "ISSUE_TEMPLATE" / form).read_text())
     assert form == "config.yml" or {"name", "description", "body"} <= found.keys()
+
+
+def test_the_extra_for_devices_has_all_that_the_compiler_needs():
+    assert {re.split("[<>=]", d)[0] for d in PROJECT["optional-dependencies"]["gpu"]} >= set(WHEELS)

@@ -16,6 +16,9 @@ from pathlib import Path
 from sdfgad.errors import UsageError
 
 _LIBRARY = "libcuda.so.1"
+WHEELS = "nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-cccl"
+"""NVIDIA's compiler and what it needs for a program. `cooperative_groups.h` includes headers of the last one, which no
+other one asks for."""
 _MAJOR, _MINOR = 75, 76
 """Numbers of the attributes that make up what a device can do."""
 _DRIVER = "install NVIDIA's driver (graphics processors of AMD are not supported, hipcc is not used)"
@@ -88,10 +91,16 @@ def find_nvcc() -> str:
     UsageError where there is none."""
     home = os.environ.get("CUDA_HOME", "")
     found = shutil.which("nvcc") or (shutil.which("nvcc", path=str(Path(home, "bin"))) if home else None)
-    found = found or next(_of_wheels("nvidia-cuda-nvcc", r".*/bin/nvcc"), None)
-    if found is None:
-        raise _missing("nvcc is neither on the PATH nor in $CUDA_HOME/bin, nor is there the wheel nvidia-cuda-nvcc",
-                       "pip install nvidia-cuda-nvcc nvidia-cuda-runtime, or install the CUDA toolkit")
+    return found or _nvcc_of_wheels()
+
+
+def _nvcc_of_wheels() -> str:
+    found = next(_of_wheels(WHEELS[0], r".*/bin/nvcc"), None)
+    lacking = [name for name in WHEELS if next(_of_wheels(name, ".*"), None) is None]
+    if found is None or lacking:
+        lacks = " and ".join(lacking or WHEELS[:1])
+        raise _missing(f"nvcc is neither on the PATH nor in $CUDA_HOME/bin, and of NVIDIA's wheels there is no {lacks}",
+                       f"pip install {' '.join(WHEELS)}, or install the CUDA toolkit")
     return found
 
 

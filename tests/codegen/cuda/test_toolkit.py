@@ -64,18 +64,33 @@ def _wheel(site: Path, name: str, file: str) -> str:
     return _program(site / file)
 
 
+def _compiler(site: Path) -> str:
+    """The compiler of wheels that are all there."""
+    for name in devices.WHEELS[1:]:
+        _wheel(site, name, f"nvidia/cu13/include/{name}")
+    return _wheel(site, devices.WHEELS[0], "nvidia/cu13/bin/nvcc")
+
+
 def test_the_compiler(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the PATH before the folder of CUDA_HOME, and there before the wheel."""
-    with pytest.raises(UsageError, match=r"SG210.*the wheel nvidia-cuda-nvcc(.|\n)*pip install nvidia-cuda-nvcc"):
+    with pytest.raises(UsageError, match=r"SG210.*there is no nvidia-cuda-nvcc(.|\n)*pip install nvidia-cuda-nvcc"):
         devices.find_nvcc()
     assert doctor._nvcc()[1].startswith("none: ")
-    wheel = _wheel(bare / "site", "nvidia-cuda-nvcc", "nvidia/cu13/bin/nvcc")
+    wheel = _compiler(bare / "site")
     assert devices.find_nvcc() == wheel and doctor._nvcc()[1] == f"release 99 at {wheel}"
     home = _program(bare / "home" / "bin" / "nvcc")
     monkeypatch.setenv("CUDA_HOME", str(bare / "home"))
     assert devices.find_nvcc() == home
     monkeypatch.setenv("PATH", str(Path(own := _program(bare / "own" / "nvcc")).parent))
     assert devices.find_nvcc() == own
+
+
+def test_a_compiler_without_its_headers_is_told(bare: Path) -> None:
+    """Loops on the device include cooperative_groups.h, and that includes what no other wheel asks for."""
+    for name in devices.WHEELS[:2]:
+        _wheel(bare / "site", name, f"nvidia/cu13/bin/{name.removeprefix('nvidia-cuda-')}")
+    with pytest.raises(UsageError, match=r"SG210.*there is no nvidia-cuda-cccl(.|\n)*pip install .* nvidia-cuda-cccl"):
+        devices.find_nvcc()
 
 
 def test_the_libraries(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +103,7 @@ def test_the_libraries(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_programs_of_each_device_are_kept(stand_in: None, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _wheel(bare / "site", "nvidia-cuda-nvcc", "nvidia/cu13/bin/nvcc")
+    _compiler(bare / "site")
     assert devices.find_device() == devices.Device("a stand-in", 86, 2)
     assert doctor._device()[1] == "a stand-in, capability 8.6, one of 2"
     least = nvcc.tools()
@@ -99,7 +114,7 @@ def test_programs_of_each_device_are_kept(stand_in: None, bare: Path, monkeypatc
 
 def test_newer_devices_find_something(stand_in: None, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Machine code for the least device at hand, and what drivers of newer ones make theirs of."""
-    wheel = _wheel(bare / "site", "nvidia-cuda-nvcc", "nvidia/cu13/bin/nvcc")
+    wheel = _compiler(bare / "site")
     commands: list[tuple[str, ...]] = []
     monkeypatch.setattr(nvcc, "run", lambda command, **_: commands.append(command))
     nvcc.compile_code(bare, Code("", Meta("kernel", (), 0)))

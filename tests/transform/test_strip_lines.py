@@ -245,6 +245,16 @@ def test_a_loop_that_is_not_parallel_stays():
     assert pack_strips(plain) is plain
 
 
+def test_strips_inside_a_loop():
+    """What a serial loop around the strips looks at one row after the other has lines in each iteration."""
+    row = loop(UP, step("u", (ix("i"), J, T), at("x", J, T) * at("u", ix("i"), J, T - 1), "+"))
+    inside = build(row)
+    before = inside.but(body=(loop(span("i", 0, I), *inside.body),))
+    after = pack_strips(before)
+    check_same(before, after, tolerance=0.0)
+    assert set(after.arrays) - set(before.arrays) == {"u_line", "x_line"}
+
+
 def test_names_of_the_copies_mean_no_other_variable():
     inner = loop(span("c0", 0, I), loop(UP, step("u", (ix("c0"), J, T), at("u", ix("c0"), J, T - 1) * 2.0, "+")))
     assert lines(inner) == {"u_line"}

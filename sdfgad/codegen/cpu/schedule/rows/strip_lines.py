@@ -14,7 +14,7 @@ from sdfgad.codegen.cpu.schedule.rows.lanes import Lanes, lanes_of, summed
 from sdfgad.ir.expr import Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import IN_MEMORY, Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_reads, all_writes, children, reads, statements, with_children, writes
+from sdfgad.ir.walk import all_reads, all_writes, children, own_ranges, reads, statements, with_children, writes
 from sdfgad.names import fresh, variable
 from sdfgad.thresholds import LineLimits, thresholds
 
@@ -98,14 +98,16 @@ class _Strips:
         self.arrays, self.limits = arrays, limits
         self.private: set[str] = set()
 
-    def parallel(self, stmt: Stmt) -> Stmt:
+    def parallel(self, stmt: Stmt, path: tuple[Range, ...] = ()) -> Stmt:
+        """path: the ranges of the loops around it."""
         if not isinstance(stmt, Loop) or not stmt.parallel:
-            return with_children(stmt, [tuple(map(self.parallel, b)) for b in children(stmt)])
+            around = (*path, *own_ranges(stmt))
+            return with_children(stmt, [tuple(self.parallel(s, around) for s in b) for b in children(stmt)])
         lanes = lanes_of(stmt)
         if lanes is None:
             return stmt
         own = _Strip(self, stmt, lanes)
-        body = own.block(stmt.body, (stmt.range,))
+        body = own.block(stmt.body, (*path, stmt.range))
         if own.made and lanes.row is not None:
             self.private.update(stmt.private)
         return replace(stmt, body=body, private=(*stmt.private, *own.made))

@@ -5,9 +5,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
+import numpy as np
+
 from sdfgad.codegen.cpp import Frame, Writer, access, access_anywhere, ctype, index_text, literal, local
 from sdfgad.errors import InvariantError
 from sdfgad.ir.algebra import as_real
+from sdfgad.ir.bits import bits_test
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local, certain, operands, walk
 from sdfgad.ir.special import SPECIAL
 from sdfgad.ir.walk import expr_reads
@@ -74,12 +77,17 @@ def count_uses(roots: Iterable[Expr]) -> Counter[Expr]:
 
 
 class Values:
-    """Texts of expression nodes at the current point of the code; what is bound to a local is named, not repeated."""
+    """Texts of expression nodes at the current point of the code; what is bound to a local is named, not repeated.
 
-    def __init__(self, writer: Writer, frame: Frame, uses: Counter[Expr]) -> None:
+    vectors: whether it is in a loop that vectors may run.
+    """
+
+    def __init__(self, writer: Writer, frame: Frame, uses: Counter[Expr], vectors: bool = False) -> None:
         self.writer = writer
         self.frame = frame
         self.uses = uses
+        narrow = all(n.dtype.itemsize <= 4 for n in uses if n.dtype.kind in "fc")
+        self.lane = (np.dtype(np.int32 if narrow else np.int64)) if vectors else None
         self.scopes: list[dict[Expr, str]] = [{}]
 
     def name(self, node: Expr) -> str | None:
@@ -137,11 +145,27 @@ class Values:
             return local(node.name)
         if node.fn == "select":
             return self._select(node)
-        return call_text(node, [self.text(a) for a in _divided(node)])
+        if node.dtype.kind == "b" and (node.fn in _CONNECTIVES or node.fn == "not"):
+            return call_text(node, [self._truth(a) for a in node.args])
+        test = bits_test(node) if self.lane else None
+        return self._bits(*test) if test else call_text(node, [self.text(a) for a in _divided(node)])
+
+    def _truth(self, node: Expr) -> str:
+        """What a connective or a choice looks at."""
+        stored = isinstance(node, Load) and node.dtype.kind == "b"
+        return self._bits(node, 1, 1) if stored and self.lane else self.text(node)
+
+    def _bits(self, code: Expr, mask: int, number: int) -> str:
+        """A comparison of integers as wide as the lanes.
+
+        gcc 12 does not vectorise a loop where a single bit, or a stored truth, meets another truth.
+        """
+        lane = ctype(self.lane or code.dtype)
+        return f"sg::has_bits<{lane}, {mask}, {number}>({self.text(code)})"
 
     def _select(self, node: Call) -> str:
         self._load_ahead(node.args[1:])
-        cond = self.text(node.args[0])
+        cond = self._truth(node.args[0])
         if self._eager(node):
             return f"sg::pick<{ctype(node.dtype)}>({cond}, {self.text(node.args[1])}, {self.text(node.args[2])})"
         name = self.writer.fresh()

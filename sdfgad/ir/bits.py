@@ -46,24 +46,38 @@ def bits(code: Expr, first: int, values: Sequence[bool]) -> Expr:
     return Call("eq", (one, algebra.number(sum(v * 2**(first + k) for k, v in enumerate(values)), BYTE)), BOOL)
 
 
+def bits_test(test: Expr) -> tuple[Expr, int, int] | None:
+    """The number, the mask and what is left of the number under it, for a test by `bits`."""
+    masked = _masked(test)
+    if masked is None or not isinstance(test, Call) or test.fn == "eq":
+        return masked
+    code, mask, wanted = masked
+    return (code, mask, mask) if wanted == 0 and mask.bit_count() == 1 else None
+
+
 def unpacked(test: Expr) -> Expr | None:
     """(cast(a) + cast(b) * 2 & 2) != 0   ->   b
 
     For a test by `bits`, or that they are not these, of what is packed in the same expression.
     """
-    if not isinstance(test, Call) or test.fn not in ("eq", "ne"):
-        return None
-    masked, wanted = test.args[0], _number(test.args[1])
-    if not isinstance(masked, Call) or masked.fn != "bitand" or wanted is None:
-        return None
-    truths, mask = truths_of(masked.args[0]), _number(masked.args[1])
-    if not truths or not mask or mask >= 2**len(truths):
+    code, mask, wanted = _masked(test) or (test, 0, 0)
+    truths = truths_of(code) if mask else []
+    if not isinstance(test, Call) or not truths or mask >= 2**len(truths):
         return None
     chosen = [k for k in range(len(truths)) if mask >> k & 1]
     if test.fn == "ne" and wanted == 0 and len(chosen) == 1:
         return truths[chosen[0]]
     same = _all_so([truths[k] for k in chosen], [bool(wanted >> k & 1) for k in chosen])
     return same if test.fn == "eq" else Call("not", (same,), BOOL)
+
+
+def _masked(test: Expr) -> tuple[Expr, int, int] | None:
+    """The number, the mask, and what it is compared with under the mask, be it that it differs."""
+    if not isinstance(test, Call) or test.fn not in ("eq", "ne"):
+        return None
+    both, wanted = test.args[0], _number(test.args[1])
+    mask = _number(both.args[1]) if isinstance(both, Call) and both.fn == "bitand" else None
+    return (both.args[0], mask, wanted) if isinstance(both, Call) and mask and wanted is not None else None
 
 
 def _number(e: Expr) -> int | None:

@@ -50,6 +50,26 @@ def test_choices_by_several_conditions_are_vectorised(tmp_path: Path) -> None:
     check_hot_loops(derive(forces, bound, Request(("x", "y"))), tmp_path, 1)
 
 
+def switched(u, v, steps):
+    for _ in range(steps):
+        u = np.where(u * v > 0.1, np.where(np.abs(u) < np.abs(v), 0.9 * u, 0.8 * v), 0.5 * u)
+    return np.sum(u)
+
+
+def masked(u, wet):
+    return np.sum(np.where(wet & (u > 0.5), u * u, np.where(~wet | (u < 0.2), 3.0 * u, 1.0)))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_recorded_choices_and_masks_are_vectorised(dtype: type, tmp_path: Path) -> None:
+    """A single bit, or a stored truth, meets other truths."""
+    u = np.random.default_rng(0).random(60000).astype(dtype)
+    steps = derive(switched, bind(switched, (u, u[::-1].copy(), 3), {}), Request(("u", "v")))
+    assert any(name.startswith("decision") for name in steps.program.arrays)
+    check_hot_loops(steps, tmp_path / "steps", 2, "pick")
+    check_hot_loops(derive(masked, bind(masked, (u, u > 0.7), {}), Request(("u",))), tmp_path / "mask", 1, "pick")
+
+
 def test_signs_are_chosen_in_lanes_of_their_own_width(tmp_path: Path) -> None:
     """By way of small integers a vector had as many lanes as these need, and more points were left over."""
     source = tmp_path / "signs.cpp"
@@ -59,16 +79,24 @@ def test_signs_are_chosen_in_lanes_of_their_own_width(tmp_path: Path) -> None:
     assert "cvtdq2pd" not in Path(f"{source}.s").read_text()
 
 
-def check_hot_loops(made: Derivative, tmp_path: Path, least: int) -> None:
-    """All of them are vectorised, and there are some."""
+def check_hot_loops(made: Derivative, tmp_path: Path, least: int, holding: str = "") -> None:
+    """All of them that hold a text are vectorised, and there are some."""
     lowered = lower(made.program, made.keep)
     text, report = source(lowered), tmp_path / "report"
+    tmp_path.mkdir(exist_ok=True)
     compile_source(tmp_path, text, Meta(made.program.name, lowered.arguments, 0), lowered.uses_blas,
                    (f"-fopt-info-vec-optimized={report}",))
     vectorised = {int(number) for number in VECTORISED.findall(report.read_text())}
-    hot = list(hot_loops(text.splitlines()))
+    lines = text.splitlines()
+    hot = [number for number in hot_loops(lines) if holding in body(lines, number)]
     assert len(hot) >= least
-    assert not [text.splitlines()[number - 1] for number in hot if vectorised.isdisjoint((number - 1, number))]
+    assert not [lines[number - 1] for number in hot if vectorised.isdisjoint((number - 1, number))]
+
+
+def body(lines: list[str], number: int) -> str:
+    """What is in the loop that a line starts."""
+    end = " " * (len(lines[number - 1]) - len(lines[number - 1].lstrip())) + "}"
+    return "\n".join(lines[number:lines.index(end, number)])
 
 
 def hot_loops(lines: list[str]) -> Iterator[int]:

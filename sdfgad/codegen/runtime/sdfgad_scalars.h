@@ -77,6 +77,14 @@ template <class T> SG_FN T pick(bool c, T a, T b) {
     }
 }
 
+// Whether the bits of a number under a mask are these. Of `(number & 1) != 0` gcc makes a truth that is no comparison, and
+// vectors have truths of comparisons alone.
+template <class T, T mask, T bits> SG_FN bool has_bits(T number) {
+    if constexpr (bits == mask) return T(number | ~mask) == T(-1);
+    else if constexpr (bits == 0 && (mask & (mask - 1)) == 0) return !has_bits<T, mask, mask>(number);
+    else return T(number & mask) == bits;
+}
+
 // N neighbouring numbers in one vector; a single number is itself.
 template <class T, int N> struct LanesOf { typedef T type __attribute__((vector_size(N * sizeof(T)))); };
 template <class T> struct LanesOf<T, 1> { using type = T; };

@@ -131,7 +131,7 @@ def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
         return
     nest = plan_nest(frame, stmt)
     inner = frame.inside(nest.loops)
-    values = Values(writer, inner, count_uses(p.expr for p in stmt.body))
+    values = Values(writer, inner, count_uses(p.expr for p in stmt.body), vectors=True)
     places = places_of(inner, stmt, nest.loops, nest.guard)
     sums: dict[int, str] = {}
     past = past_stores(inner, stmt, nest.loops)

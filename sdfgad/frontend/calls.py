@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import factors, interpolants, polyfills, special, vectorized
+from sdfgad.frontend import factors, interpolants, polyfills, sparse, special, vectorized
 from sdfgad.frontend.advice import ON_DERIVATIVES, is_verb, on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import got, is_getter, list_method, of_text
 from sdfgad.frontend.batches import BatchedFunction, begun
 from sdfgad.frontend.bodies.mapping import each_of_batch
-from sdfgad.frontend.classes import instance
+from sdfgad.frontend.classes import instance, is_body
 from sdfgad.frontend.context import EXITS, CallFrame, Context
 from sdfgad.frontend.elementwise import as_array, constant_array, convert, describe, fold, select
 from sdfgad.frontend.exits import own_result, result_of
@@ -236,8 +236,13 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     package = (function.__module__ or "").split(".")[0]
     if (package, function.__name__) in OUTSIDE:
         return _native(ctx, callee, OUTSIDE[package, function.__name__], arguments, keywords)
+    of_sparse = (function.__module__ or "").startswith("scipy.sparse")
+    known = of_sparse and is_of_constants(function)
+    if known and all(map(is_known, (*map(plain_list, arguments), *keywords.values()))):
+        return _constant_call(ctx, callee, arguments, keywords)
     if (body := polyfills.body_of(function)) is not None:
-        return _polyfill(ctx, callee, body, arguments, keywords)
+        given = [sparse.given(ctx, a) for a in arguments] if of_sparse else arguments
+        return _polyfill(ctx, callee, body, given, keywords)
     if is_of_constants(function):
         return _constant_call(ctx, callee, arguments, keywords)
     if is_verb(function):
@@ -250,7 +255,7 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise ctx.refuse(f"a call of the coroutine {function.__name__!r}", "use an ordinary function", "SG102")
     code, around = ctx.methods_of.get(function) or (_code(function, ctx.text), None)
-    return _inline(ctx, code, around, list(arguments), dict(keywords), *defaults_of(ctx, function), False)
+    return _inline(ctx, code, around, list(arguments), dict(keywords), *defaults_of(ctx, function), is_body(function))
 
 
 def _called(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -278,6 +283,8 @@ def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keyw
             return _made_now(ctx, callee(*arguments, **keywords))
         except (TypeError, ValueError) as error:
             raise ctx.refuse(f"a call that fails: {error}", code="SG102") from error
+    if isinstance(callee, type) and (body := polyfills.body_of(callee)) is not None:
+        return _polyfill(ctx, callee, body, [sparse.given(ctx, a) for a in arguments], keywords)
     help = on_call(callee, "only NumPy functions and Python functions with source are understood")
     raise ctx.refuse(f"a call of {describe(callee)}", help, "SG121")
 

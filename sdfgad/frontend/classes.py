@@ -11,12 +11,13 @@ from typing import Any, Generic
 
 import numpy as np
 
-from sdfgad.frontend import arithmetic
+from sdfgad.frontend import arithmetic, bodies
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.outside import outside
 from sdfgad.frontend.records import is_dict, is_guarded, joined
+from sdfgad.frontend.sparse import as_entries, is_entries, is_sparse
 from sdfgad.frontend.strides import Stride
 from sdfgad.frontend.surroundings import LIBRARIES
 from sdfgad.frontend.values import ArrayValue, Parent, Record, Value, is_number
@@ -29,12 +30,17 @@ def is_own_class(form: Value) -> bool:
     if not isinstance(form, type) or type(form) not in (type, ABCMeta) or inspect.isabstract(form):
         return False
     lines = [c for c in form.__mro__ if c not in _ROOTS]
-    if any(c.__module__.split(".")[0] in LIBRARIES for c in lines) or not lines:
+    if any(c.__module__.split(".")[0] in LIBRARIES and not is_body(c) for c in lines) or not lines:
         return False
     frozen = is_dataclass(form) and is_guarded(form)  # the standard library has written what guards it
     plain = all(inspect.getattr_static(form, n, None) is getattr(object, n, None)
                 for n in ("__new__", "__getattribute__", "__getattr__", *(() if frozen else ("__delattr__",))))
     return plain and _set_up(form) is not None
+
+
+def is_body(written: Any) -> bool:
+    """Whether a function or class is one of ours that stands for one of a library."""
+    return (written.__module__ or "").startswith(bodies.__name__)
 
 
 def _set_up(form: type) -> Any:
@@ -129,6 +135,9 @@ _NAMES: Mapping[np.ufunc, str] = MappingProxyType({
 def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, update: bool = False) -> Value:
     """`left op right`, or `left op= right`: by the class of one of them, or by NumPy's rules."""
     name = _NAMES.get(ufunc)
+    if is_sparse(left) or is_sparse(right):
+        mixed = is_entries(left) or is_entries(right) or ufunc in _BESIDE_PRODUCTS
+        left, right = (as_entries(ctx, left), as_entries(ctx, right)) if mixed else (left, right)
     if ufunc is np.bitwise_or and is_dict(left) and is_dict(right):
         return joined(ctx, left, right, update)
     if update and has_rule(left, f"__i{name}__"):
@@ -141,7 +150,7 @@ def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, update: b
         held = inspect.getattr_static(one.form, rule, None)
         # An array or another class on the left, or a derived one on the right, may have a say before this one has.
         first = one is left if not isinstance(other, Record) else other.form is one.form
-        plain = is_number(other) and not isinstance(other, np.generic)
+        plain = is_number(other) and not isinstance(other, np.generic) or is_entries(one)
         if isinstance(held, FunctionType) and (first or plain):
             result = ctx.invoke(ctx, held, [one, other], {})
             if result is not NotImplemented:
@@ -154,6 +163,9 @@ def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, update: b
                          "call a method by its name", "SG102")
     return arithmetic.binary(ctx, ufunc, left, right)
 
+
+_BESIDE_PRODUCTS = frozenset((np.add, np.subtract, np.multiply, np.true_divide, np.divide))
+"""Operations that make a sparse matrix of one from outside."""
 
 _SWAPPED: Mapping[np.ufunc, tuple[str, str]] = MappingProxyType({
     np.less: ("__lt__", "__gt__"), np.less_equal: ("__le__", "__ge__"), np.greater: ("__gt__", "__lt__"),

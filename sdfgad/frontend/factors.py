@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend.bodies import sparse as sparse_bodies
+from sdfgad.frontend.bodies.packages.sparse_matrices import EntryMatrix
+from sdfgad.frontend.bodies.packages.sparse_matrices import solve as solve_entries
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import apply, as_array, constant_array, describe, promote, same_size
 from sdfgad.frontend.linalg import factorised, library, square, stored, system_dtype
 from sdfgad.frontend.outside import found_outside
-from sdfgad.frontend.values import Opaque, Value, ViewValue
+from sdfgad.frontend.values import Opaque, Record, Value, ViewValue
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +105,8 @@ def _parts(factors: Any, trans: str) -> tuple[np.ndarray, ...]:
 
 def spsolve(ctx: Context, A: Value, b: Value, permc_spec: Value = None, use_umfpack: Value = True) -> Value:
     """`scipy.sparse.linalg.spsolve` with a matrix from outside: SciPy factorises it when the function is translated."""
+    if isinstance(A, Record) and A.form is EntryMatrix:
+        return ctx.invoke(ctx, solve_entries, [A, b], {})
     if not hasattr(A, "format") or isinstance(A, ViewValue):
         raise ctx.refuse(f"a sparse system with {describe(A)}",
                          "the matrix is a sparse one from outside the function; for another one use np.linalg.solve",

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from sdfgad.frontend.bodies.packages import sparse_matrices
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -70,7 +71,8 @@ _OF_THE_RUN = (ArrayValue, IntValue, ListValue, Masked, Function, Record, Entrie
 _OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({
     "collections": frozenset(("namedtuple",)), "_bisect": frozenset(("bisect", "bisect_left", "bisect_right")),
     "sdfgad": frozenset((
-        "savgol_weights", "window_of", "turned_by", "edge_of_sections", "low_pass", "slower", "parameters_of")),
+        "savgol_weights", "window_of", "turned_by", "edge_of_sections", "low_pass", "slower", "parameters_of",
+        *sparse_matrices.KNOWN)),
     "numpy": frozenset((
         "hanning", "hamming", "blackman", "bartlett", "kaiser", "tril_indices", "triu_indices", "diag_indices", "ix_",
         "ravel_multi_index", "union1d", "intersect1d", "setdiff1d", "unique",
@@ -80,7 +82,8 @@ _OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({
         "blackmanharris", "flattop", "cosine", "get_window", "firwin", "butter", "cheby1", "cheby2", "ellip", "bessel",
         "iirfilter", "savgol_coeffs", "next_fast_len", "fftfreq", "rfftfreq", "dft", "hadamard", "hilbert", "pascal",
         "factorial", "factorial2", "factorialk", "perm", "comb", "roots_legendre", "roots_hermite", "roots_chebyt",
-        "roots_laguerre", "roots_jacobi", "invhilbert", "helmert", "invpascal", "newton_cotes", "zeta", "ppf", "isf"))})
+        "roots_laguerre", "roots_jacobi", "invhilbert", "helmert", "invpascal", "newton_cotes", "zeta", "ppf", "isf",
+        "eye", "eye_array", "identity", *sparse_matrices.NAMES))})
 """Functions of a package that are run now, when all that they get is known."""
 
 

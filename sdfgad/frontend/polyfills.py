@@ -34,7 +34,15 @@ from sdfgad.frontend.bodies import scipy as matrices_of_scipy
 from sdfgad.frontend.bodies import shape as shapes
 from sdfgad.frontend.bodies import signal as signals
 from sdfgad.frontend.bodies import sparse as products
-from sdfgad.frontend.bodies.packages import functions_of_matrices, moments, quadrature, resampling, spectra
+from sdfgad.frontend.bodies.packages import (
+    functions_of_matrices,
+    moments,
+    quadrature,
+    resampling,
+    rotations,
+    sparse_matrices,
+    spectra,
+)
 from sdfgad.frontend.elementwise import UFUNCS
 
 POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
@@ -117,6 +125,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     **{f: f for f in implicit.PARTS},
     **{f: f for f in (products.by_rows, products.by_columns, products.by_entries, products.triangles)},
     **{f: f for f in (*interpolation.PARTS, *quadrature.PARTS)},
+    np.roots: numeric.roots,
     shapes.batched_matmul: shapes.batched_matmul,
 })
 """NumPy's function -> its body."""
@@ -171,7 +180,7 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
     ("scipy.fft", "fft2"): transforms.plane_fft, ("scipy.fft", "ifft2"): transforms.plane_ifft} | {
     ("scipy.signal", n): getattr(filters, n) for n in (
         "fftconvolve", "oaconvolve", "convolve2d", "correlate2d", "lfilter", "lfilter_zi", "filtfilt", "sosfilt",
-        "hilbert", "detrend")} | {
+        "hilbert", "detrend", "freqz")} | {
     ("scipy.signal", n): getattr(filters, n) for n in ("savgol_filter", "welch", "periodogram")} | {
     ("scipy.ndimage", n): getattr(images, n) for n in (
         "correlate1d", "convolve1d", "correlate", "convolve", "laplace", "uniform_filter1d", "uniform_filter",
@@ -185,6 +194,8 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         ("scipy.signal", spectra, spectra.NAMES), ("scipy.signal", images, ("medfilt", "medfilt2d")),
         ("scipy.stats", moments, moments.NAMES),
         ("scipy.linalg", functions_of_matrices, functions_of_matrices.NAMES)) for n in names} | {
+    **{("scipy.spatial", f"Rotation.{n}"): getattr(rotations, n) for n in rotations.NAMES},
+    **{("scipy.sparse", n): getattr(sparse_matrices, n) for n in sparse_matrices.NAMES},
     ("scipy.stats", "__call__"): families.with_parameters,
     ("scipy.interpolate", "interpn"): interpolation.interpn, ("scipy.ndimage", "sum"): images.sum_labels,
     ("scipy.signal", "convolve"): filters.convolve_all, ("scipy.signal", "correlate"): filters.correlate_all})
@@ -194,10 +205,9 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
 def body_of(function: Any) -> Callable[..., Any] | None:
     """The body for a function of another package, known by where it is defined."""
     parts = (function.__module__ or "").split(".")
-    for place in (".".join(parts[:2]), parts[0]):
-        if (place, function.__name__) in OUTSIDE_BODIES:
-            return OUTSIDE_BODIES[place, function.__name__]
-    return None
+    places = [(place, name) for name in (getattr(function, "__qualname__", ""), function.__name__)
+              for place in (".".join(parts[:2]), parts[0])]
+    return next((OUTSIDE_BODIES[p] for p in places if p in OUTSIDE_BODIES), None)
 
 
 def special_body(callee: Any) -> Callable[..., Any] | None:

@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend.bodies import sparse as sparse_bodies
+from sdfgad.frontend.bodies.packages.sparse_matrices import EntryMatrix
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array, describe
+from sdfgad.frontend.elementwise import as_array, constant_array, describe
+from sdfgad.frontend.known import contents
 from sdfgad.frontend.outside import found_outside
-from sdfgad.frontend.values import Applied, ArrayValue, Opaque, Value
+from sdfgad.frontend.values import Applied, ArrayValue, Opaque, Record, Value
+from sdfgad.frontend.views import is_range
 
 _HELP = "the products A @ x, A.T @ x, x @ A and A.dot(x) of csr, csc and coo matrices with floats are understood"
 
@@ -44,6 +47,43 @@ def attribute(owner: Value, name: str) -> Value | None:
     return Applied(product, (owner,), {}) if name == "dot" else None
 
 
+def as_entries(ctx: Context, value: Value) -> Value:
+    """A constant sparse matrix as one that is made inside; anything else as it is."""
+    if not is_sparse(value):
+        return value
+    if isinstance(value, Negative):
+        return ctx.invoke(ctx, EntryMatrix.__neg__, [as_entries(ctx, value.matrix)], {})
+    if isinstance(value, Turned):
+        matrix = as_entries(ctx, value.matrix)
+        matrix.items.update(row=matrix.items["col"], col=matrix.items["row"], shape=matrix.items["shape"][::-1])
+        return matrix
+    if value.format not in ("csr", "csc", "coo", "dia", "bsr"):
+        raise ctx.refuse(f"a sparse matrix of the format {value.format} in an expression", "take its tocsr()", "SG109")
+    for name in ("data", "indices", "indptr", "row", "col", "offsets"):
+        if isinstance(part := getattr(value, name, None), np.ndarray):
+            found_outside(ctx, value, name, part)
+            ctx.surroundings.watched.append((part, part.copy()))
+    found_outside(ctx, value, "shape", value.shape)
+    entries = value.tocoo()
+    parts = [constant_array(ctx, np.array(getattr(entries, n)), n) for n in ("data", "row", "col")]
+    matrix = type(value).__name__.endswith("matrix")
+    return ctx.invoke(ctx, EntryMatrix, [*parts, tuple(map(int, value.shape)), matrix], {})
+
+
+def given(ctx: Context, value: Value) -> Value:
+    """What a sparse matrix is made of: constants as such, in tuples, too."""
+    if isinstance(value, tuple):
+        return tuple(given(ctx, v) for v in value)
+    if isinstance(value, ArrayValue) and is_range(value) and (data := contents(ctx, value)) is not None:
+        return constant_array(ctx, data)
+    return as_entries(ctx, value)
+
+
+def is_entries(value: Value) -> bool:
+    """Whether this is a sparse matrix that is made inside."""
+    return isinstance(value, Record) and value.form is EntryMatrix
+
+
 def product(ctx: Context, left: Value, right: Value) -> Value:
     """`left @ right`, where one of the two is a sparse matrix."""
     if isinstance(left, Negative) or isinstance(right, Negative):
@@ -65,6 +105,8 @@ def _times(ctx: Context, left: Value, x: ArrayValue) -> Value:
     matrix, turned = (left.matrix, True) if isinstance(left, Turned) else (left, False)
     shape = matrix.shape[::-1] if turned else matrix.shape
     known = matrix.format in ("csr", "csc", "coo") and len(shape) == 2 and matrix.data.dtype.kind in "fc"
+    if matrix.format in ("dia", "bsr"):
+        return ctx.invoke(ctx, EntryMatrix.__matmul__, [as_entries(ctx, left), x], {})
     if not known or x.dtype.kind not in "fc":
         raise ctx.refuse(f"a product of a sparse matrix, {matrix.format} of {matrix.dtype}, and {describe(x)}",
                          _HELP, "SG109")

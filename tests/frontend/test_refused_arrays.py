@@ -62,7 +62,7 @@ def masked_array_from_outside(x):
     return x * MASKED
 
 
-@refused(1, "a value of type csr_matrix", sparse.csr_matrix(A), X)
+@refused(1, "an element by element product of a sparse array", sparse.csr_array(A), X)
 def sparse_matrix(a, x):
     return a * x[:4]
 

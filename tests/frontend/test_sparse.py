@@ -79,11 +79,9 @@ def test_an_array_read_from_a_matrix_is_looked_up_again():
 
 @pytest.mark.parametrize(("program", "what"), [
     (lambda x: sparse.lil_matrix(FULL) @ x, "a call of"),
-    (lambda x: DIAGONALS @ x, "a sparse matrix, dia of float64"),
     (lambda x: WHOLE @ x, "a sparse matrix, csr of int64"),
     (lambda x: CSR @ CSR.T, "a product of two sparse matrices"),
     (lambda x: CSR @ x[:3], "a sparse matrix of shape"),
-    (lambda x: CSR * x, "a value of type csr_matrix"),
     (lambda x: np.sum(CSR), "a value of type csr_matrix"),
 ], ids=lambda v: v.replace(" ", "_") if isinstance(v, str) else "")
 def test_refusals(program, what):

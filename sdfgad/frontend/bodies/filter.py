@@ -290,3 +290,15 @@ def periodogram(x, fs=1.0, window="boxcar", nfft=None, detrend="constant", retur
     if not isinstance(window, (str, tuple)) or nfft is not None and nfft < size:
         raise ValueError("a window without a name, or samples left out")
     return welch(x, fs, window, size, 0, nfft, detrend, return_onesided, scaling, axis)
+
+
+def freqz(b, a=1, worN=512, whole=False, plot=None, fs=2 * math.pi, include_nyquist=False):
+    if plot is not None or include_nyquist:
+        raise ValueError("a plot, or the frequency of Nyquist among the others")
+    if isinstance(worN, int):
+        w = np.linspace(0.0, 2.0 * math.pi if whole else math.pi, worN, endpoint=False)
+    else:
+        w = 2.0 * math.pi * np.asarray(worN) / fs
+    z = np.exp(-1j * w)
+    high, low = (np.polyval(np.atleast_1d(np.asarray(c))[::-1], z) for c in (b, a))
+    return w * (fs / (2.0 * math.pi)), high / low

@@ -385,3 +385,14 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     cut = at.shape[0] * float(np.finfo(at.dtype).eps) if rcond is None else rcond
     found = np.linalg.lstsq(powers / scale, values, cut)[0]
     return found / scale if values.ndim == 1 else found / scale[:, None]
+
+
+def roots(p):
+    if p.ndim != 1 or p.shape[0] < 2:
+        raise ValueError("roots of less than two coefficients")
+    if p[0] == 0:
+        raise ArithmeticError("roots of a polynomial whose first coefficient is zero")
+    n = p.shape[0] - 1
+    companion = np.eye(n, k=-1) * (0.0 * p[0] + 1.0)
+    companion[0] = -p[1:] / p[0]
+    return np.linalg.eigvals(companion)

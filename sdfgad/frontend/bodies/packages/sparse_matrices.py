@@ -1,0 +1,277 @@
+"""Sparse matrices of `scipy.sparse` that are made inside: numbers at known places, in any order, for the interpreter to
+run."""
+# The interpreter runs these bodies for any kind of argument: types would say nothing.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+
+from sdfgad.frontend.bodies.matrix import solve_banded
+from sdfgad.frontend.bodies.sparse import by_entries
+
+
+class EntryMatrix:
+    """What stands for such a matrix: its number k is in row `row[k]` and column `col[k]`; those at one place add up.
+
+    matrix: `*` is a product of matrices.
+    """
+
+    def __init__(self, data, row, col, shape, matrix):
+        self.data, self.row, self.col, self.shape, self.matrix = data, row, col, shape, matrix
+
+    @property
+    def T(self):
+        return EntryMatrix(self.data, self.col, self.row, (self.shape[1], self.shape[0]), self.matrix)
+
+    @property
+    def nnz(self):
+        raise ValueError("the number of entries of a sparse matrix made inside")
+
+    def like(self, data):
+        return EntryMatrix(data, self.row, self.col, self.shape, self.matrix)
+
+    def __matmul__(self, other):
+        if isinstance(other, EntryMatrix):
+            first, second, row, col = pairs_of(self.row, self.col, other.row, other.col)
+            shape = (self.shape[0], other.shape[1])
+            return EntryMatrix(self.data[first] * other.data[second], row, col, shape, self.matrix)
+        if other.ndim > 2 or other.shape[0] != self.shape[1]:
+            raise ValueError("a product of a sparse matrix and an array of another length")
+        return by_entries(self.data, self.row, self.col, self.shape[0], other)
+
+    def __rmatmul__(self, other):
+        return self.T @ other if other.ndim == 1 else (self.T @ other.T).T
+
+    def dot(self, other):
+        return self @ other
+
+    def __add__(self, other):
+        if not isinstance(other, EntryMatrix) or other.shape != self.shape:
+            raise ValueError("a sum of a sparse matrix and something else")
+        return EntryMatrix(np.concatenate((self.data, other.data)), joined(self.row, other.row),
+                       joined(self.col, other.col), self.shape, self.matrix)
+
+    def __sub__(self, other):
+        return self + -other
+
+    def __neg__(self):
+        return self.like(-self.data)
+
+    def __mul__(self, other):
+        if np.ndim(other) == 0:
+            return self.like(self.data * other)
+        if not self.matrix:
+            raise ValueError("an element by element product of a sparse array")
+        return self @ other
+
+    def __rmul__(self, other):
+        if np.ndim(other) > 0:
+            raise ValueError("a product of an array and a sparse matrix with *: write x @ A")
+        return self.like(self.data * other)
+
+    def __truediv__(self, other):
+        if np.ndim(other) > 0:
+            raise ValueError("a sparse matrix divided by an array")
+        return self.like(self.data / other)
+
+    def toarray(self):
+        found = np.zeros(self.shape, self.data.dtype)
+        np.add.at(found, (self.row, self.col), self.data)
+        return found
+
+    def todense(self):
+        if self.matrix:
+            raise ValueError("a matrix of NumPy: call toarray")
+        return self.toarray()
+
+    def diagonal(self, k=0):
+        return np.diagonal(self.toarray(), k)
+
+    def transpose(self):
+        return self.T
+
+    def tocsr(self, copy=False):
+        return self
+
+    tocsc = tocoo = tocsr
+
+
+def solve(a, b):
+    """A banded system of the unknowns in an order that has few diagonals (Cuthill and McKee, 1969)."""
+    order, place, low, high, row, col = bands_of(a.row, a.col, a.shape)
+    bands = np.zeros((low + high + 1, a.shape[0]), a.data.dtype)
+    np.add.at(bands, (row, col), a.data)
+    return solve_banded((low, high), bands, b[order])[place]
+
+
+def made(numbers, row, col, shape, matrix):
+    row, col = places_of(row, col)
+    values = np.asarray(numbers)
+    return EntryMatrix(values * 1.0 if values.dtype.kind in "iub" else values, row, col, shape, matrix)
+
+
+def coo(arg1, shape, matrix):
+    if isinstance(arg1, EntryMatrix):
+        return arg1
+    if not isinstance(arg1, tuple):
+        return of_dense(arg1, matrix)
+    if len(arg1) == 2 and isinstance(arg1[1], (tuple, list)):
+        row, col = places_of(*arg1[1])
+        return made(arg1[0], row, col, shape_of(row, col, shape), matrix)
+    raise ValueError("a sparse matrix made of something else")
+
+
+def of_dense(array, matrix):
+    if array.ndim != 2:
+        raise ValueError("a sparse matrix of an array that is none")
+    m, n = array.shape
+    row, col = every_place(m, n)
+    return made(np.ravel(array), row, col, (m, n), matrix)
+
+
+def by_rows(arg1, shape, matrix, turned):
+    if not isinstance(arg1, tuple) or len(arg1) != 3:
+        return coo(arg1, shape, matrix)
+    line, place = lines_of(arg1[2], arg1[1])
+    row, col = (place, line) if turned else (line, place)
+    size = len(arg1[2]) - 1
+    least = (None, size) if turned else (size, None)
+    return made(arg1[0], row, col, shape_of(row, col, shape or least), matrix)
+
+
+def csr_matrix(arg1, shape=None, dtype=None, copy=False):
+    return by_rows(arg1, shape, True, False)
+
+
+def csr_array(arg1, shape=None, dtype=None, copy=False):
+    return by_rows(arg1, shape, False, False)
+
+
+def csc_matrix(arg1, shape=None, dtype=None, copy=False):
+    return by_rows(arg1, shape, True, True)
+
+
+def csc_array(arg1, shape=None, dtype=None, copy=False):
+    return by_rows(arg1, shape, False, True)
+
+
+def coo_matrix(arg1, shape=None, dtype=None, copy=False):
+    return coo(arg1, shape, True)
+
+
+def coo_array(arg1, shape=None, dtype=None, copy=False):
+    return coo(arg1, shape, False)
+
+
+def diags(diagonals, offsets=0, shape=None, format=None, dtype=None):
+    return of_diagonals(diagonals, offsets, shape, True)
+
+
+def diags_array(diagonals, /, *, offsets=0, shape=None, format=None, dtype=None):
+    return of_diagonals(diagonals, offsets, shape, False)
+
+
+def of_diagonals(diagonals, offsets, shape, matrix):
+    if np.ndim(offsets) == 0:
+        diagonals, offsets = (diagonals if isinstance(diagonals, (tuple, list)) else [diagonals]), [offsets]
+    numbers = [np.atleast_1d(np.asarray(d) * 1.0) for d in diagonals]
+    if len(numbers) != len(offsets):
+        raise ValueError("as many diagonals as offsets")
+    if shape is None:
+        size = numbers[0].shape[0] + abs(offsets[0])
+        shape = (size, size)
+    parts = []
+    for d, k in zip(numbers, offsets, strict=True):
+        length = min(shape[0] + k, shape[1] - k, shape[0], shape[1])
+        if d.shape[0] not in (1, length):
+            raise ValueError("a diagonal of another length")
+        parts.append(d * np.ones(length))
+    row, col = diagonal_places(list(offsets), shape)
+    return EntryMatrix(np.concatenate(parts), row, col, shape, matrix)
+
+
+def spdiags(data, diags, m=None, n=None, format=None):
+    shape = m if n is None else (m, n)
+    offsets = [diags] if np.ndim(diags) == 0 else list(diags)
+    rows = np.atleast_2d(np.asarray(data) * 1.0)
+    if rows.shape[0] != len(offsets) or shape is None:
+        raise ValueError("as many rows as diagonals, and the size of the matrix")
+    # Number j of a row is in column j.
+    parts = [rows[r, max(k, 0):max(k, 0) + min(shape[0] + k, shape[1] - k, shape[0], shape[1])]
+             for r, k in enumerate(offsets)]
+    return of_diagonals(parts, offsets, shape, True)
+
+
+def kron(A, B, format=None):
+    if not isinstance(A, EntryMatrix) or not isinstance(B, EntryMatrix):
+        raise ValueError("a product of Kronecker of other than sparse matrices")
+    row, col = products_of(A.row, A.col, B.row, B.col, B.shape)
+    shape = (A.shape[0] * B.shape[0], A.shape[1] * B.shape[1])
+    return EntryMatrix(np.ravel(A.data[:, None] * B.data), row, col, shape, A.matrix)
+
+
+NAMES = ("csr_matrix", "csr_array", "csc_matrix", "csc_array", "coo_matrix", "coo_array", "diags", "diags_array",
+         "spdiags", "kron")
+
+
+# places, which are known
+
+def places_of(row, col):
+    return np.asarray(row, np.int64), np.asarray(col, np.int64)
+
+
+def shape_of(row, col, shape):
+    given = shape or (None, None)
+    return tuple(int(max(p, default=-1)) + 1 if n is None else int(n) for p, n in zip((row, col), given, strict=True))
+
+
+def every_place(m, n):
+    return tuple(np.ravel(p) for p in np.indices((m, n)))
+
+
+def lines_of(starts, places):
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts)), np.asarray(places, np.int64)
+
+
+def joined(a, b):
+    return np.concatenate((a, b))
+
+
+def diagonal_places(offsets, shape):
+    m, n = shape
+    found = [np.arange(min(m + k, n - k, m, n)) for k in offsets]
+    return (np.concatenate([p + max(-k, 0) for p, k in zip(found, offsets, strict=True)]),
+            np.concatenate([p + max(k, 0) for p, k in zip(found, offsets, strict=True)]))
+
+
+def pairs_of(row, col, other_row, other_col):
+    """Which numbers of two matrices meet in their product, and where."""
+    order = np.argsort(other_row, kind="stable")
+    first, last = (np.searchsorted(other_row[order], col, side) for side in ("left", "right"))
+    left = np.repeat(np.arange(len(col)), last - first)
+    right = np.array([order[k] for a, b in zip(first, last, strict=True) for k in range(a, b)], np.int64)
+    return left, right, row[left], other_col[right]
+
+
+def products_of(row, col, other_row, other_col, shape):
+    return (np.ravel(row[:, None] * shape[0] + other_row), np.ravel(col[:, None] * shape[1] + other_col))
+
+
+def bands_of(row, col, shape):
+    """The order of the unknowns, their places in it, how many diagonals there are, and where each number is in them."""
+    n = shape[0]
+    if shape[1] != n:
+        raise ValueError("a sparse matrix that is not square")
+    pattern = import_module("scipy.sparse").csr_array((np.ones(len(row)), (row, col)), shape)
+    order = np.asarray(import_module("scipy.sparse.csgraph").reverse_cuthill_mckee(pattern), np.int64)
+    place = np.empty(n, np.int64)
+    place[order] = np.arange(n)
+    i, j = place[row], place[col]
+    low, high = int(np.max(i - j, initial=0)), int(np.max(j - i, initial=0))
+    return order, place, low, high, high + i - j, j
+
+
+KNOWN = ("places_of", "shape_of", "every_place", "lines_of", "joined", "diagonal_places", "pairs_of", "products_of",
+         "bands_of")

@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import itertools
 import math
-from collections import OrderedDict, defaultdict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, cast
@@ -23,7 +23,7 @@ from sdfgad.frontend.elementwise import int_ix, int_value
 from sdfgad.frontend.generators import Yielding, listed, only_numbers, suspended
 from sdfgad.frontend.liveness import own_walk
 from sdfgad.frontend.ordered import in_order
-from sdfgad.frontend.records import default_dict, dict_, dict_from_keys, ordered_dict, replace, set_attribute
+from sdfgad.frontend.records import counter, default_dict, dict_, dict_from_keys, ordered_dict, replace, set_attribute
 from sdfgad.frontend.run_texts import text_of
 from sdfgad.frontend.settled import Endless, taken
 from sdfgad.frontend.sizes import as_integer
@@ -85,6 +85,8 @@ def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
     if not ended and iterables:
         raise ctx.refuse("zip of iterators without an end", "put a range beside them", "SG102")
     rows = [rows_of(ctx, i) for i in ended]
+    if not strict and any(r is not None and r.count.const == 0 for r in rows):
+        return Picked()
     if any(r is None for r in rows):
         known = [items_of(ctx, i) for i in ended]
         shortest, rest = min(map(len, known)), iter(known)
@@ -265,7 +267,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.ndindex: ndindex, sorted: sorted_, any: quantifier(any, np.any), all: quantifier(all, np.all),
     reversed: reversed_, list: list_, tuple: tuple_, iter: iter_, isinstance: isinstance_, type: type_, slice: slice_,
     callable: callable_, cast: cast_, dict: dict_, dict.fromkeys: dict_from_keys,
-    OrderedDict: ordered_dict, defaultdict: default_dict, deque: deque_,
+    OrderedDict: ordered_dict, defaultdict: default_dict, Counter: counter, deque: deque_,
     getattr: getattr_,
     hasattr: has_attribute, object.__setattr__: set_attribute, dataclasses.replace: replace,
     str: text_of(str), repr: text_of(repr), np.isscalar: isscalar, np.seterr: seterr, copy.copy: shallow,

@@ -8,15 +8,17 @@ from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.growing import may_grow, run_growing
 from sdfgad.frontend.liveness import assigned, load_names
+from sdfgad.frontend.renewed import joined_name
 from sdfgad.frontend.settled import GrowingRefusal
 from sdfgad.frontend.values import Grown, ListValue, Rows, Value
 
 
-def run_counted(ctx: Context, stmt: ast.For | ast.While, rows: Rows, refusal: GrowingRefusal,
+def run_counted(ctx: Context, stmt: ast.For | ast.While, rows: Rows, refusal: UnsupportedError,
                 run: Callable[[Rows], None]) -> None:
     """A loop where data decide how many items lists get: these are counted in the run."""
     lists, back = lists_of(ctx, stmt), ctx.mark()
-    more = None if refusal.changed is None else may_grow(ctx, [refusal.changed], rows, 0, True)
+    first = getattr(refusal, "changed", None)
+    more = None if first is None else may_grow(ctx, [first], rows, 0, True)
     while True:
         lists += [v for v in more or () if all(v is not known for known in lists)]
         try:
@@ -25,36 +27,38 @@ def run_counted(ctx: Context, stmt: ast.For | ast.While, rows: Rows, refusal: Gr
             raise refusal
         except UnsupportedError as found:
             changed = found.changed if isinstance(found, GrowingRefusal) and found is not refusal else None
-            if changed is None or any(v is changed for v in lists):
-                raise refusal from None
         back()
-        more = may_grow(ctx, [changed], rows, 0, True)
+        new = [] if changed is None or any(v is changed for v in lists) else [changed]
+        # Two lists that are walked over side by side have to be of one kind.
+        others = [v for v in lists_of(ctx, stmt, shorter=True) if all(v is not known for known in lists)]
+        more = may_grow(ctx, new, rows, 0, True) or may_grow(ctx, others, rows, 0, True)
         if not more:
             raise refusal
 
 
-def appended(body: Sequence[ast.stmt]) -> list[ast.expr]:
+def appended(body: Sequence[ast.stmt], shorter: bool = False) -> list[ast.expr]:
     """What the lists are called that a block makes longer, if they are lists: `name.append(item)`, `name += items`.
 
-    A list that gives items away as well may keep its length.
+    A list that gives items away as well may keep its length. shorter: such ones, too.
     """
     nodes = [n for s in body for n in ast.walk(s)]
     called = [n.func for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
     longer: list[ast.expr] = [f.value for f in called if f.attr in ("append", "extend")]
     longer += [n.target for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add)
                and isinstance(n.target, ast.Name)]
-    shorter = {ast.unparse(f.value) for f in called if f.attr in ("pop", "popleft")}
-    shorter |= {ast.unparse(t.value) for n in nodes if isinstance(n, ast.Delete) for t in n.targets
-                if isinstance(t, ast.Subscript)}
+    longer += [name for n in nodes if isinstance(n, ast.stmt) and (name := joined_name(n)) is not None]
+    lost = {ast.unparse(f.value) for f in called if f.attr in ("pop", "popleft") and not shorter}
+    lost |= {ast.unparse(t.value) for n in nodes if isinstance(n, ast.Delete) for t in n.targets
+             if isinstance(t, ast.Subscript) and not shorter}
     found = {ast.unparse(n): n for n in longer}
-    return [n for text, n in found.items() if text not in shorter]
+    return [n for text, n in found.items() if text not in lost]
 
 
-def lists_of(ctx: Context, stmt: ast.For | ast.While) -> list[ListValue | Grown]:
+def lists_of(ctx: Context, stmt: ast.For | ast.While, shorter: bool = False) -> list[ListValue | Grown]:
     """The lists that the body of a loop makes longer, as far as its text shows."""
     bound = {*assigned(stmt.body), *(assigned([ast.Expr(stmt.target)]) if isinstance(stmt, ast.For) else ())}
     found: list[ListValue | Grown] = []
-    for node in appended(stmt.body):
+    for node in appended(stmt.body, shorter):
         if not isinstance(node, ast.Name) and (not _is_place(node) or not bound.isdisjoint(load_names(node))):
             continue
         value = _looked_up(ctx, node)

@@ -16,17 +16,18 @@ from sdfgad.frontend.branches import choose
 from sdfgad.frontend.carried import bound_by_loop
 from sdfgad.frontend.comprehensions import comprehension, dict_comprehension, generator
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import describe, int_value
-from sdfgad.frontend.grown import item_at
+from sdfgad.frontend.elementwise import describe
+from sdfgad.frontend.grown import columns
 from sdfgad.frontend.ignored import ignore, is_ignored
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.merge import kind_of
-from sdfgad.frontend.meshes import Mesh, part_of_mesh
+from sdfgad.frontend.meshes import Mesh, at_places, part_of_mesh
 from sdfgad.frontend.none_or import asked, told_way
 from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.raising import bound, definite
 from sdfgad.frontend.run_texts import joined
 from sdfgad.frontend.settled import Mixed, changing, settled, unsettled
+from sdfgad.frontend.stacks import row_at
 from sdfgad.frontend.strides import Stride
 from sdfgad.frontend.values import (
     SELECTED,
@@ -45,7 +46,6 @@ from sdfgad.frontend.values import (
     Unbound,
     Value,
     contained,
-    is_int,
     is_number,
 )
 from sdfgad.frontend.views import check_fresh, to_int
@@ -99,7 +99,8 @@ def _name(ctx: Context, node: ast.Name) -> Value:
 def _why_unknown(value: Maybe) -> str:
     """What a name is that cannot be read."""
     ways = {describe(w) for w in value.value.ways} if isinstance(value.value, Mixed) else set()
-    return f"is {' on some paths, and on others '.join(sorted(ways))}" if len(ways) > 1 else "may be undefined here"
+    told = " on some paths, and on others ".join(sorted(ways)) + (" made anew on each path" if len(ways) == 1 else "")
+    return f"is {told}" if ways else "may be undefined here"
 
 
 def lookup(ctx: Context, name: str) -> Value:
@@ -282,6 +283,8 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
 def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) -> Value:
     """`base[items]` for arrays, tuples, lists and constants; `any_order`: as in `subscript`."""
     if isinstance(base, ArrayValue):
+        if (found := at_places(ctx, base, items)) is not None:
+            return found
         return (part_of_mesh if isinstance(items, Mesh) else subscript)(ctx, base, items, any_order)
     if isinstance(base, SELECTED) and not (isinstance(base, MaskPlaces) and base.part is None):
         return places.item_at(ctx, base, items)
@@ -289,8 +292,7 @@ def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) ->
         return base[items]
     sequence = base.items if isinstance(base, ListValue) else base.parts if isinstance(base, MaskPlaces) else base
     if isinstance(base, Grown):
-        counted = base.counter is not None and is_int(items)
-        return item_at(ctx, base, int_value(places.place(ctx, base.length, items)) if counted else items)
+        return row_at(ctx, base, items)
     if classes.has_rule(base, "__getitem__"):
         return classes.by_rule(ctx, base, "__getitem__", items)
     if isinstance(base, Record):
@@ -303,8 +305,8 @@ def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) ->
         return outside(ctx, sequence[items], "constant")
     if hasattr(base, "__getitem__") and type(base).__module__.startswith("numpy.lib"):
         return attributes.index_trick(ctx, base, items)
-    if isinstance(base, IntValue) and isinstance(items, tuple) and not items:
-        return base  # a number of NumPy's, as an array without axes
+    if isinstance(base, IntValue) and items == () or isinstance(base, type) and hasattr(base, "__class_getitem__"):
+        return base  # a number of NumPy's, as an array without axes; a class of whatever types
     raise ctx.refuse(f"a subscript of {describe(base)}", code="SG105")
 
 
@@ -343,6 +345,9 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     callee = evaluate(ctx, node.func)
     if is_ignored(callee):
         return ignore(ctx, node, callee)
+    if callee is zip and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and not node.keywords:
+        rows = evaluate(ctx, node.args[0].value)
+        return columns(ctx, rows) or ctx.invoke(ctx, zip, arithmetic.items_of(ctx, rows), {})
     arguments = _elements(ctx, node.args)
     keywords: dict[str, Value] = {}
     for keyword in node.keywords:

@@ -29,7 +29,7 @@ from sdfgad.frontend.structures import (
     rebuilt,
     taken_in,
 )
-from sdfgad.frontend.values import ListValue, Maybe, Record, Unbound, Value, contained
+from sdfgad.frontend.values import Grown, ListValue, Maybe, Record, Unbound, Value, contained
 
 SHARED = -2
 """The depth of a container that several names stand for, of which one has been bound anew on some way."""
@@ -85,7 +85,8 @@ class Fields:
         self.bound = frozenset(n for n in bound if n in blanks and n.isidentifier()
                                or n in names and (n in blanks or is_tree(taken_in(ctx, names[n]))))
         self.depth, self.changed = len(ctx.builder.regions), changed
-        found = {id(v): v for frame, name, value in ctx.values() if frame is not ctx.frame or name not in bound
+        found = {id(v): v for frame, name, value in ctx.values()
+                 if frame is not ctx.frame or name not in bound or isinstance(value, Grown)
                  for v in contained(value)
                  if isinstance(v, (Record, ListValue) if changed else Record) and v.depth == self.depth}
         self.records = list(found.values())

@@ -11,6 +11,7 @@ from sdfgad.frontend.raising import fail, raise_if
 from sdfgad.frontend.surroundings import GONE
 from sdfgad.frontend.values import Grown
 from sdfgad.ir.expr import Index, call, const
+from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Failure
 from sdfgad.rooms import ListOutgrown, room_of, rooms
 
@@ -27,11 +28,11 @@ def room_at(ctx: Context, place: str, kinds: Iterable[Kind]) -> int:
     return room_of(place, sum(k.dtype.itemsize * math.prod(n.const or 1 for n in k.shape) for k in kinds))
 
 
-def check_room(ctx: Context, owner: Grown) -> None:
-    """Before an item is appended: the call begins again where there is no room for it."""
+def check_room(ctx: Context, owner: Grown, row: Ix) -> None:
+    """Before an item is appended in that row: the call begins again where there is no room for it."""
     room = owner.rows[0].shape[0].const
     assert room is not None
     item_bytes = sum(r.dtype.itemsize * math.prod(n.const or 1 for n in r.shape[1:]) for r in owner.rows)
     ctx.builder.flush()
-    full = call("ge", Index(owner.length, INT), const(room, INT), dtype=BOOL)
+    full = call("ge", Index(row, INT), const(room, INT), dtype=BOOL)
     raise_if(ctx, full, lambda: fail(ctx, Failure(ListOutgrown, (owner.place, room, item_bytes))))

@@ -12,7 +12,7 @@ from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.context import EXITS, CallFrame, Context
 from sdfgad.frontend.enclosed import Boxed
 from sdfgad.frontend.liveness import Liveness, assigned, extended, has_exit, load_names, own_walk
-from sdfgad.frontend.source import SourceText
+from sdfgad.frontend.source import SourceText, code_of
 from sdfgad.frontend.values import ArrayValue, Iterated, ListValue, Value, contained
 
 _YIELDS = (ast.Yield, ast.YieldFrom)
@@ -36,6 +36,16 @@ class Yielding:
 def is_generator(code: SourceText) -> bool:
     """Whether a function yields."""
     return any(isinstance(n, _YIELDS) for s in code.body for n in own_walk(s))
+
+
+def once_yielding(ctx: Context, function: Any) -> Any:
+    """A generator function that yields once, in no loop or branch."""
+    body = code_of(function, ctx.text).body
+    flat = [s for stmt in body for s in (stmt.body if isinstance(stmt, ast.Try) and not stmt.handlers else [stmt])]
+    if sum(isinstance(n, _YIELDS) for s in body for n in own_walk(s)) != 1 or not any(
+            isinstance(n, ast.Yield) for s in flat if isinstance(s, (ast.Expr, ast.Assign)) for n in ast.walk(s)):
+        raise ctx.refuse("a context manager whose function yields in a loop or branch", _HELP, "SG102")
+    return function
 
 
 def suspended(ctx: Context, made: Yielding) -> Iterated:

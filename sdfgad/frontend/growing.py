@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 
 from sdfgad.errors import UnsupportedError
@@ -11,14 +12,15 @@ from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.attempts import UNROLL_TRIPS
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array, describe, expand, int_value
+from sdfgad.frontend.elementwise import as_array, describe, int_value
 from sdfgad.frontend.fullness import check_room, place_of, room_at
-from sdfgad.frontend.grown import FIXED, items
-from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.grown import first_row, items
 from sdfgad.frontend.merge import Kind, join, kind_of
+from sdfgad.frontend.rows import fix, kind_of_rows, put_rows, store_row, taken_apart
 from sdfgad.frontend.settled import growing
-from sdfgad.frontend.sharing import IN_LIST, SharedPlaces
-from sdfgad.frontend.values import Grown, LengthNow, ListValue, Method, Record, Rows, Value, ViewValue, contained, like
+from sdfgad.frontend.sharing import IN_LIST
+from sdfgad.frontend.values import Grown, LengthNow, ListValue, Method, Record, Rows, Value, ViewValue, contained
+from sdfgad.frontend.views import named_int
 from sdfgad.frontend.walks import most_rows
 from sdfgad.ir.index import Ix, ix
 
@@ -29,9 +31,9 @@ class Refit(Exception):
     """What was assumed of a growing list does not hold."""
 
     def __init__(self, owner: Grown, kinds: list[Kind] | None = None, form: Value = None,
-                 stride: int | None = None) -> None:
+                 stride: int | None = None, moving: bool = False) -> None:
         super().__init__()
-        self.owner, self.kinds, self.form, self.stride = owner, kinds, form, stride
+        self.owner, self.kinds, self.form, self.stride, self.moving = owner, kinds, form, stride, moving
 
 
 @dataclass
@@ -43,6 +45,7 @@ class _Lengthened:
     form: Value
     stride: int | None = 1  # None: nobody knows how many it will be
     counted: bool = False  # data decide how many items an iteration appends: at most `stride`
+    moving: bool = False  # it loses items at its begin
     made: Grown = Grown((), None, LengthNow(ix(0), 0))
     start: LengthNow = LengthNow(ix(0), 0)
 
@@ -69,7 +72,7 @@ def run_growing(ctx: Context, lists: Sequence[ListValue | Grown], rows: Rows, le
     back = ctx.mark()
     for _ in range(_TRIALS):
         for one in lengthened:
-            _begin(ctx, one, rows)
+            _begin(ctx, one, rows, all(v.kinds for v in lengthened))
         try:
             run(_watched(ctx, rows, lengthened))
             _close(ctx, lengthened)
@@ -89,10 +92,12 @@ def run_growing(ctx: Context, lists: Sequence[ListValue | Grown], rows: Rows, le
 def _refitted(lengthened: Sequence[_Lengthened], found: Refit) -> bool:
     """Note what turned up of a list, unless that is for a loop around this one to know."""
     one = next((g for g in lengthened if g.made is found.owner), None)
-    if one is None or found.kinds and one.inner:
+    if one is None or (found.kinds or found.moving) and one.inner:
         return False
     if found.kinds:
         one.kinds, one.form = found.kinds, found.form
+    elif found.moving:
+        one.moving = True
     else:
         one.stride = found.stride  # None: there is a loop of unknown length inside
     return True
@@ -122,13 +127,14 @@ def _may_grow(ctx: Context, value: ListValue | Grown, long: bool, counted: bool)
     if isinstance(value, Grown) and value.counter is not None and not counted:
         return False
     depth = value.now.depth if isinstance(value, Grown) else value.depth
-    if not long or depth != len(ctx.builder.regions) or getattr(value.kind, "most", None) is not None or (
-            not _holders(ctx, value)) or any(r is value for fields in ctx.changing for r in fields.records):
+    bounded = getattr(value.kind, "most", None) is not None and not counted
+    if not long or depth != len(ctx.builder.regions) or bounded or (
+            not holders(ctx, value)) or any(r is value for fields in ctx.changing for r in fields.records):
         return False  # a list that a loop around this one looks after keeps its length there
     return isinstance(value, Grown) or all(_storable(v) for v in value.items)
 
 
-def _holders(ctx: Context, value: Value) -> list[tuple[dict | list, Value]] | None:
+def holders(ctx: Context, value: Value) -> list[tuple[dict | list, Value]] | None:
     """Where a list is held: names, and items of dicts, objects and lists; None if it is somewhere else, too."""
     found: dict[tuple[int, Value], tuple[dict | list, Value]] = {}
     for frame, name, held in list(ctx.values()):
@@ -150,7 +156,7 @@ def _holders(ctx: Context, value: Value) -> list[tuple[dict | list, Value]] | No
 
 def _rebind(ctx: Context, old: Value, new: Value) -> bool:
     """Let everything that holds a list hold another one; whether that is possible."""
-    places = _holders(ctx, old) if old is not new else []
+    places = holders(ctx, old) if old is not new else []
     for holder, key in places or ():
         holder[key] = new
     return places is not None
@@ -164,16 +170,15 @@ def _storable(item: Value) -> bool:
 
 def _first_kinds(ctx: Context, value: Value) -> tuple[list[Kind] | None, Value]:
     if isinstance(value, Grown):
-        return [_kind(r) for r in value.rows] or None, value.form
-    return _taken_apart(ctx, value.items[-1]) if value.items else (None, None)
+        return [kind_of_rows(r) for r in value.rows] or None, value.form
+    return taken_apart(ctx, value.items[-1]) if value.items else (None, None)
 
 
-def _kind(rows: ViewValue) -> Kind:
-    return Kind(rows.shape[1:], rows.dtype, rows.weak)
+def _begin(ctx: Context, one: _Lengthened, rows: Rows, seen: bool) -> None:
+    """The list at the head of the loop, with room for what comes; the innermost of nested loops find it made.
 
-
-def _begin(ctx: Context, one: _Lengthened, rows: Rows) -> None:
-    """The list at the head of the loop, with room for what comes; the innermost of nested loops find it made."""
+    seen: items of all lists have been, so that no trial takes a length for a known one.
+    """
     given, depth = one.given, len(ctx.builder.regions)
     if isinstance(given, Grown) and given.now.begun is not None:
         one.made, one.start = given, given.now
@@ -185,16 +190,30 @@ def _begin(ctx: Context, one: _Lengthened, rows: Rows) -> None:
     more = room_at(ctx, place, one.kinds or ()) if one.stride is None else most * one.stride
     made = tuple(_room(ctx, kind, before + more, label) for kind in one.kinds or ())
     one.start = LengthNow(length, depth)
-    counter = Record(SimpleNamespace, {"length": int_value(length)}, depth) if one.counted else None
+    number = partial(_of_the_run, ctx) if seen else int_value
+    counter = Record(SimpleNamespace, {"length": number(length)}, depth) if one.counted else None
+    if counter is not None and (one.moving or _moves(given)):
+        counter.items["start"] = number(first_row(given) if isinstance(given, Grown) else ix(0))
     one.made = Grown(made, one.form if one.kinds else None, one.start, given.kind, counter, place)
     ctx.builder.grown.append(one.made)
     if isinstance(given, Grown):
         for target, old in zip(made, given.rows, strict=True):
-            _put(ctx, target, slice(0, before.const), old)
+            put_rows(ctx, target, slice(0, before.const), old)
     elif one.kinds:
         for k, item in enumerate(given.items):
-            _store_item(ctx, one.made, ix(k), item)
+            store_row(ctx, one.made, ix(k), item)
     _rebind(ctx, given, one.made)
+
+
+def _of_the_run(ctx: Context, number: Ix) -> Value:
+    """A number that is not known."""
+    return named_int(ctx, ctx.builder.fresh_copy(as_array(ctx, int_value(number)), "length"), "length")
+
+
+def _moves(given: ListValue | Grown) -> bool:
+    """Whether a list is known to lose items at its begin."""
+    lost = isinstance(given, Grown) and given.counter is not None and "start" in given.counter.items
+    return lost or getattr(given.kind, "most", None) is not None
 
 
 def _had(given: ListValue | Grown) -> tuple[Ix, Ix]:
@@ -214,7 +233,7 @@ def _end(ctx: Context, one: _Lengthened, rows: Rows) -> None:
     more = ix(0) if one.counted or one.stride is None else rows.count * one.stride
     one.made.now = replace(one.start, length=one.start.length + more)
     if isinstance(one.given, ListValue):
-        _fix(tuple(one.given.items))
+        fix(tuple(one.given.items))
 
 
 def _label(ctx: Context, value: Value) -> str:
@@ -275,16 +294,21 @@ def made_longer(ctx: Context, method: Method, arguments: Sequence[Value]) -> boo
         return True
     if owner.now.depth != len(ctx.builder.regions):
         raise growing(ctx.refuse("a list changed inside a loop or branch", GROWS, "SG102"), owner)
-    return owner.counter is not None and _lengthened_once(ctx, method, given)
+    if owner.counter is not None:
+        once_longer(ctx, owner, lambda inside: lengthen(ctx, inside, method.name, given))
+    return owner.counter is not None
 
 
-def _lengthened_once(ctx: Context, method: Method, arguments: Sequence[Value]) -> bool:
-    """A list whose length data have decided, made longer behind the loop: as in a loop of one iteration."""
+def once_longer(ctx: Context, owner: Grown, change: Callable[[Grown], Value]) -> Value:
+    """A list whose length data have decided, changed behind the loop: as in a loop of one iteration."""
+    found: list[Value] = []
+
     def once(rows: Rows) -> None:
         rows.item(ix(0))
-        lengthen(ctx, ctx.builder.grown[-1], method.name, arguments)
+        found[:] = [change(ctx.builder.grown[-1])]
 
-    return run_growing(ctx, [method.owner], Rows(ix(1), lambda _: None), 0, once, counted=True)
+    run_growing(ctx, [owner], Rows(ix(1), lambda _: None), 0, once, counted=True)
+    return found[0]
 
 
 def lengthen(ctx: Context, owner: Grown, how: str, arguments: Sequence[Value]) -> None:
@@ -302,24 +326,30 @@ def append(ctx: Context, owner: Grown, item: Value) -> None:
         raise Refit(owner)
     if more is None:
         raise growing(ctx.refuse("a list changed inside a branch or a loop of unknown length", GROWS, "SG102"), owner)
-    found, form = _taken_apart(ctx, item)
-    known = [_kind(r) for r in owner.rows]
+    check_kinds(ctx, owner, item)
+    place = first_row(owner) + owner.length
+    if owner.place:
+        check_room(ctx, owner, place)
+    store_row(ctx, owner, place, item)
+    fix(item)
+    owner.now = replace(owner.now, length=owner.now.length + 1, most=owner.now.most + more)
+    if owner.counter is not None:
+        owner.counter.items["length"] = int_value(owner.length + 1)
+
+
+def check_kinds(ctx: Context, owner: Grown, item: Value) -> None:
+    """Whether an item is of the kinds that the list has room for; a loop that makes it longer tries those of both."""
+    found, form = taken_apart(ctx, item)
+    known = [kind_of_rows(r) for r in owner.rows]
     if not known:
         raise Refit(owner, found, form)
     joined = [join(a, b) for a, b in zip(known, found, strict=True)] if form == owner.form else [None]
-    if None in joined:
+    if None in joined or joined != known and owner.now.begun is None:
         raise ctx.refuse(f"{describe(item)} in a list whose other items are of another kind",
                          "use lists of items of one shape and type", "SG104")
     if joined != known:
         raise Refit(owner, joined, form)  # type: ignore[arg-type]
-    place = owner.length
-    if owner.place:
-        check_room(ctx, owner)
-    _store_item(ctx, owner, place, item)
-    _fix(item)
-    owner.now = replace(owner.now, length=owner.now.length + 1, most=owner.now.most + more)
-    if owner.counter is not None:
-        owner.counter.items["length"] = int_value(place + 1)
+
 
 
 def _most(ctx: Context, owner: Grown) -> int | None:
@@ -329,59 +359,3 @@ def _most(ctx: Context, owner: Grown) -> int | None:
     loops, ranges = owner.now.around
     trips = [r.trips for r in ctx.builder.scope.ranges[ranges:]]
     return None if ctx.looping - loops != len(trips) or None in trips else math.prod(trips)  # type: ignore[arg-type]
-
-
-def _fix(item: Value) -> None:
-    """Refuse changes of lists in an item: what becomes of them later would not be seen."""
-    for part in contained(item):
-        if isinstance(part, ListValue):
-            part.depth = FIXED
-
-
-def _taken_apart(ctx: Context, item: Value) -> tuple[list[Kind], Value]:
-    """The kinds of the numbers and arrays in an item, and the item with their numbers in place of them."""
-    kinds: list[Kind] = []
-
-    def visit(value: Value) -> Value:
-        if isinstance(value, tuple):
-            return like(value, [visit(v) for v in value])
-        if isinstance(value, ListValue) and value.items:
-            return [visit(v) for v in value.items]
-        kind = kind_of(value)
-        if kind is None or any(n.const is None for n in kind.shape):
-            raise ctx.refuse(f"{describe(value)} put in a list inside a loop", "use an array", "SG102")
-        kinds.append(kind)
-        return len(kinds) - 1
-
-    return kinds, visit(item)
-
-
-def _store_item(ctx: Context, owner: Grown, k: Ix, item: Value) -> None:
-    found, form = _taken_apart(ctx, item)
-    if form != owner.form or any(a.shape != _kind(r).shape for a, r in zip(found, owner.rows, strict=True)):
-        raise ctx.refuse("a list of items of several kinds", "use lists of items of one kind", "SG104")
-    for target, value in zip(owner.rows, _leaves(item), strict=True):
-        _put(ctx, target, int_value(k), value)
-
-
-def _leaves(item: Value) -> Iterator[Value]:
-    if not isinstance(item, (tuple, ListValue)):
-        yield item
-        return
-    for part in item.items if isinstance(item, ListValue) else item:
-        yield from _leaves(part)
-
-
-def _put(ctx: Context, rows: ViewValue, place: Value, value: Value) -> None:
-    """Store where the list keeps its items; note what the copy could be told from."""
-    builder = ctx.builder
-    target = subscript(ctx, rows, (place, Ellipsis))
-    before, array = builder.shared, rows.view.array
-    builder.shared = before.copied(array, (), stale=False)
-    builder.assign(ViewValue(target.view), expand(ctx, as_array(ctx, value), target.shape))
-    origins, stale = frozenset(before.links.get(array, ())) | {IN_LIST}, array in before.stale
-    if isinstance(value, ViewValue) and value.shape:
-        origins |= {value.view.array} | before.relatives(value.view.array)
-        stale = stale or value.view.array in before.stale
-    builder.shared = SharedPlaces({**before.links, array: origins}, before.stale | {array} if stale else before.stale,
-                            builder.shared.twins)

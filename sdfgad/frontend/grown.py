@@ -43,6 +43,12 @@ SHORT = 16
 FIXED = -1  # the depth of a list that nothing may change
 
 
+def first_row(owner: Grown) -> Ix:
+    """The row of the first item: those before it are of items that have been taken away."""
+    found = 0 if owner.counter is None else owner.counter.items.get("start", 0)
+    return found.ix if isinstance(found, IntValue) else ix(found)
+
+
 def item_at(ctx: Context, owner: Grown, place: Value) -> Value:
     """`name[place]`."""
     _check_fresh(ctx, owner)
@@ -69,7 +75,7 @@ def _part(ctx: Context, owner: Grown, place: slice) -> Value:
         return ListValue([_item(ctx, owner, owner.length + k) for k in range(first, 0)], len(ctx.builder.regions))
     if not owner.rows:
         raise ctx.refuse("a part of a list that has no items yet", "use an array", "SG105")
-    rows, count = part_of(ctx, owner.rows, owner.length, place, owner.now.begun is not None)
+    rows, count = part_of(ctx, owner.rows, owner.length, place, owner.now.begun is not None, first_row(owner))
     if not rows[0].shape[0].const:
         return ListValue([], len(ctx.builder.regions))
     depth = len(ctx.builder.regions)
@@ -87,7 +93,7 @@ def _item(ctx: Context, owner: Grown, k: Ix) -> Value:
             parts = [visit(f) for f in form]
             return like(form, parts) if isinstance(form, tuple) else ListValue(parts, FIXED)
         rows = owner.rows[form]
-        found = subscript(ctx, rows, (int_value(k), Ellipsis))
+        found = subscript(ctx, rows, (int_value(first_row(owner) + k), Ellipsis))
         item = ViewValue(found.view, scalar=not found.shape, weak=rows.weak)
         growing_still = owner.counter is not None and owner.now.begun is not None
         # `pop` may make room for another number in the same place.
@@ -99,19 +105,26 @@ def _item(ctx: Context, owner: Grown, k: Ix) -> Value:
 def items(ctx: Context, owner: Grown) -> list[Value]:
     """Every item of a list that is finished."""
     _check_fresh(ctx, owner)
-    count = finished(ctx, owner)
+    count = 0 if owner.length.const == 0 else finished(ctx, owner)
     if count > MOST_ITEMS:
         raise ctx.refuse(f"{count} items of a list one by one", "make it an array: np.array, np.stack", "SG102")
     return [_item(ctx, owner, ix(k)) for k in range(count)]
+
+
+def columns(ctx: Context, owner: Value) -> tuple[Grown, ...]:
+    """`zip(*name)` of a list of tuples whose length data decide: a list for each of their places; none of others."""
+    if not isinstance(owner, Grown) or owner.counter is None or not isinstance(owner.form, (tuple, list)):
+        return ()
+    whole = item_at(ctx, owner, slice(None)) if owner.now.begun is not None else owner
+    return tuple(replace(whole, form=f, kind=list, place="") for f in whole.form)
 
 
 def walked(ctx: Context, owner: Grown) -> Rows:
     """What a loop over the list walks over."""
     _check_fresh(ctx, owner)
     if owner.counter is not None:
-        check_finished(ctx, owner)
         room = owner.rows[0].shape[0].const if owner.rows else 0
-        return Rows(owner.length, lambda k: _item(ctx, owner, k), most=room)
+        return Rows(owner.length, lambda k: _item(ctx, owner, k), held=(owner,), most=room)
     return Rows(ix(finished(ctx, owner)), lambda k: _item(ctx, owner, k))
 
 
@@ -140,6 +153,8 @@ def as_data(ctx: Context, value: Value) -> Value:
 
 def as_selected(ctx: Context, owner: Grown) -> Masked:
     """A list whose length data have decided as an array: the first of its rows, as a mask selects them."""
+    if first_row(owner).const != 0:
+        owner = item_at(ctx, owner, slice(0, getattr(owner.kind, "most", None)))
     rows = stacked(ctx, owner)
     if owner.now.begun is not None:  # what is appended later is none of it
         rows = ctx.builder.fresh_copy(rows, "rows")
@@ -162,8 +177,11 @@ def as_long(rule: Callable[..., Value]) -> Callable[..., Value]:
                 full = as_array(ctx, ctx.invoke(ctx, choosing.numbered, [full, chosen.mask], {}))
             return replace(chosen, values=full) if full.ndim == 1 else Block(full, chosen, chosen)
         room = _room(ctx, size) if isinstance(size, IntValue) else None
-        return rule(ctx, size, *others, **keywords) if room is None else first_rows(
-            ctx, as_array(ctx, rule(ctx, room, *others, **keywords)), size)
+        if room is None:
+            return rule(ctx, size, *others, **keywords)
+        rows = first_rows(ctx, as_array(ctx, rule(ctx, room, *others, **keywords)), size)
+        side = replace(rows, values=rows.mask)
+        return rows if rows.values.ndim == 1 else Block(rows.values, side, side)
 
     return made
 

@@ -15,8 +15,8 @@ from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, int_ix, int_value
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.settled import Endless, taken
-from sdfgad.frontend.values import Applied, ArrayValue, Iterated, Picked, Rows, Value, contained, is_number
+from sdfgad.frontend.settled import Endless, begin_to_use, taken
+from sdfgad.frontend.values import Applied, ArrayValue, Grown, Iterated, Picked, Rows, Value, contained, is_number
 from sdfgad.frontend.views import to_int
 from sdfgad.frontend.walks import rows_of
 from sdfgad.ir.index import Ix, floordiv, ix, mod
@@ -118,6 +118,9 @@ def following(ctx: Context, iterator: Value, *default: Value) -> Value:
     if isinstance(given, Endless):
         iterator.items.append(lambda: Endless(lambda k: given.item(k + 1), given.held))
         return given.item(ix(0))
+    if isinstance(given, Grown) and given.counter is not None:
+        begin_to_use(iterator)
+        return ctx.invoke(ctx, choosing.next_or if default else choosing.next_of, [given, *default], {})
     rows = rows_of(ctx, given) if isinstance(given, (ArrayValue, Rows)) else None
     items = [] if rows is not None else items_of(ctx, given)
     if rows.count.const if rows is not None else items:

@@ -41,16 +41,7 @@ from sdfgad.frontend.resizing import run_resizing
 from sdfgad.frontend.rhythms import Rhythm, blocks, part, pieces, rhythm_of
 from sdfgad.frontend.settled import ChangingRefusal, Endless, GrowingRefusal, taken
 from sdfgad.frontend.tables import rows_from_table
-from sdfgad.frontend.values import (
-    Entries,
-    Grown,
-    IntValue,
-    Iterated,
-    ListValue,
-    Record,
-    Rows,
-    Value,
-)
+from sdfgad.frontend.values import Entries, Grown, IntValue, Iterated, ListValue, Record, Rows, Value
 from sdfgad.frontend.views import named_int
 from sdfgad.frontend.walks import rows_of
 from sdfgad.ir.index import Ix, elem, ix
@@ -85,11 +76,13 @@ def _run_over(ctx: Context, stmt: ast.For, iterable: Value, bind: Callable[[ast.
         raise ctx.refuse("a loop over an iterator without an end", "loop over range(n), or zip(range(n), ...)", "SG102")
     if rows is None:
         raise ctx.refuse(f"a loop over {describe(iterable)}", "loop over a range, an array, a tuple or a list", "SG102")
-
     seen = [ctx.frame.names.get(n.id) for n in _walked(stmt.iter) if isinstance(n, ast.Name)]
     if any(isinstance(v, Grown) and any(v is w for w in seen) for v in lists_of(ctx, stmt)):
         raise ctx.refuse(_AHEAD, _PLACES, "SG102")
+    lists = [(v, v.length) for v in rows.held if isinstance(v, Grown)]
     _run_lists(ctx, stmt, rows, lambda item: bind(stmt.target, item))
+    if any(v.length != before for v, before in lists):
+        raise ctx.refuse(_AHEAD, _PLACES, "SG102")
 
 
 def _walked(node: ast.expr) -> list[ast.expr]:
@@ -110,7 +103,6 @@ def _run_items(ctx: Context, stmt: ast.For, iterable: Value, bind: Bind) -> None
     if rows is None:
         _unroll(ctx, stmt, len(known), item, bind, unchanged)
         return
-
     _run_rows(ctx, stmt, rows, bind, LoopForm(
         lambda: _unroll(ctx, stmt, len(known), item, bind, unchanged), ("refusal",)))
     unchanged(1)

@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import inspect
 from collections.abc import Callable
+from types import FunctionType
 
 import numpy as np
 
@@ -11,17 +13,46 @@ from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.classes import by_rule, has_rule
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
+from sdfgad.frontend.generators import once_yielding
+from sdfgad.frontend.liveness import extended, has_exit
 from sdfgad.frontend.values import Value
 
 _HELD = "%manager"
 _HELP = "call what it does before and after"
 
 
-def run_with(ctx: Context, stmt: ast.With, assign: Callable[[ast.expr, Value], None]) -> None:
+def _run_as_loop(ctx: Context, stmt: ast.With, run_for: Callable[[Context, ast.For], None]) -> bool:
+    """with manager(...) as x: body   ->   for x in generator(...): body
+
+    Of what `contextlib.contextmanager` has made of a generator that yields once; whether it is one.
+    """
+    call = stmt.items[0].context_expr
+    callee = ctx.evaluate(ctx, call.func) if isinstance(call, ast.Call) else None
+    made = inspect.unwrap(callee) if isinstance(callee, FunctionType) and (
+        callee.__code__.co_filename == contextlib.__file__) else None
+    if made is None or len(stmt.items) > 1 or not isinstance(call, ast.Call):
+        return False
+    if has_exit(stmt.body):
+        raise ctx.refuse("a with statement that is left early, of a function with contextlib.contextmanager",
+                         "leave it behind its body", "SG102")
+    target = stmt.items[0].optional_vars or ast.Name("what a with statement yields", ast.Store())
+    given = ast.Call(ast.Constant(once_yielding(ctx, made)), call.args, call.keywords)
+    loop = ctx.hints.setdefault(("manager", stmt, made), ast.fix_missing_locations(
+        ast.copy_location(ast.For(target, given, stmt.body, []), stmt)))
+    known = ctx.frame.liveness
+    ctx.frame.liveness = extended(known, [loop], known.after[stmt])
+    run_for(ctx, loop)
+    return True
+
+
+def run_with(ctx: Context, stmt: ast.With, assign: Callable[[ast.expr, Value], None],
+             run_for: Callable[[Context, ast.For], None]) -> None:
     """A `with` statement: `__enter__`, the body, and `__exit__`, which also comes where the body is left early.
 
     An error that nobody catches ends the call, and with it what `__exit__` would have done.
     """
+    if _run_as_loop(ctx, stmt, run_for):
+        return
     frame = ctx.frame
     level = sum(name.startswith(_HELD) for name in frame.names)
     for k, item in enumerate(stmt.items):

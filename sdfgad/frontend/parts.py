@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, int_value
@@ -14,10 +16,11 @@ from sdfgad.ir.index import Ix
 
 
 def part_of(ctx: Context, rows: Sequence[ViewValue], count: Ix, place: slice,
-            copied: bool) -> tuple[list[ViewValue], IntValue]:
+            copied: bool, start: Ix) -> tuple[list[ViewValue], IntValue]:
     """The rows from `first` on, one behind the other, with room for all that there may be, and how many there are.
 
-    copied: the rows change later. Those that begin at a known place are seen where they are otherwise.
+    copied: the rows change later. Those that begin at a known place are seen where they are otherwise. start: of the
+    rows that count, the first.
     """
     first, last = (None if p is None else _number(ctx, p) for p in (place.start, place.stop))
     step = 1 if place.step is None else place.step
@@ -25,6 +28,8 @@ def part_of(ctx: Context, rows: Sequence[ViewValue], count: Ix, place: slice,
         raise ctx.refuse("a slice with such a step of a list whose length data have decided", "use an array", "SG105")
     begin, number = ctx.invoke(ctx, choosing.bounds_of_part, [int_value(count), first, last, step], {})
     room = _room(rows[0].shape[0].const or 0, first, last, step)
+    if start.const != 0:
+        begin, copied = ctx.invoke(ctx, np.add, [begin, int_value(start)], {}), True
     if step == 1 and not copied and (first is None or isinstance(first, int) and first >= 0):
         found = [subscript(ctx, r, slice(first or 0, (first or 0) + room)) for r in rows]
     else:

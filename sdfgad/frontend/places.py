@@ -18,9 +18,10 @@ from sdfgad.frontend.indexing import masked_part, subscript
 from sdfgad.frontend.known import is_known, known_now
 from sdfgad.frontend.masking import as_masked, first_rows, masked, packed, same_mask, table_of
 from sdfgad.frontend.parts import part_of
-from sdfgad.frontend.submatrices import transposed
+from sdfgad.frontend.submatrices import item_of_block, transposed
 from sdfgad.frontend.values import (
     ArrayValue,
+    Block,
     Masked,
     MaskPlaces,
     PlaceTable,
@@ -31,7 +32,7 @@ from sdfgad.frontend.values import (
     is_int,
 )
 from sdfgad.frontend.views import is_range, to_int
-from sdfgad.ir.index import Ix
+from sdfgad.ir.index import Ix, ix
 
 
 def nonzero(ctx: Context, a: Value) -> MaskPlaces:
@@ -69,6 +70,10 @@ def argwhere(ctx: Context, a: Value) -> PlaceTable:
 
 def walked(ctx: Context, value: Value) -> Rows | None:
     """What a loop over places, or over data selected by a mask, walks over; None for anything else."""
+    if isinstance(value, Block):
+        whole, rows = kept(ctx, value, "items"), value.rows
+        count = (rows.table or table_of(ctx, rows.mask)).count
+        return Rows(count, lambda k: item_at(ctx, whole, int_value(k)), held=(whole,))
     if isinstance(value, Masked):
         value = kept(ctx, value, "items")
     made = _listed(ctx, value)
@@ -79,6 +84,8 @@ def item_at(ctx: Context, value: Value, items: Value) -> Value:
     """`value[items]` of places, or of data selected by a mask."""
     if items == ():
         return value
+    if isinstance(value, Block):
+        return item_of_block(ctx, value, items, lambda side, k: _place_of(ctx, side, k))
     first, *rest = items if isinstance(items, tuple) else (items,)
     if isinstance(value, SelectedColumns) and len(rest) < 2:
         found = item_at(ctx, value.rows, (*rest, first) if rest else (slice(None), first))
@@ -109,13 +116,19 @@ def item_at(ctx: Context, value: Value, items: Value) -> Value:
     raise ctx.refuse(f"a subscript of {describe(value)}", "take one place, or loop over them", "SG105")
 
 
+def _place_of(ctx: Context, side: Masked, k: Value) -> Value:
+    """Where the row is that is selected at place k."""
+    table = side.table or table_of(ctx, side.mask)
+    return to_int(ctx, subscript(ctx, table.rows, (int_value(place(ctx, table.count, k)), 0)))
+
+
 def _part(ctx: Context, value: Masked, place: slice) -> Masked:
     """`a[first:last]`, where data decide how many rows `a` has."""
     assert value.first is not None
     if place == slice(None):
         return value
     rows = ctx.builder.materialise(value.values, "rows")
-    (part,), count = part_of(ctx, [rows], value.first.ix, place, False)
+    (part,), count = part_of(ctx, [rows], value.first.ix, place, False, ix(0))
     return first_rows(ctx, part, count)
 
 

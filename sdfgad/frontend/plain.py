@@ -12,7 +12,7 @@ def plain_statements(stmt: ast.stmt) -> list[ast.stmt]:
 
     (a if e else b).m(x)   ->   if e: a.m(x) else: b.m(x)
 
-    try: s finally: t   ->   s ; t where `s` is not left early: an error that is not caught ends the call.
+    try: s finally: t   ->   s ; t where `s` is left early by `return` alone: an error that is not caught ends the call.
     """
     if not any(isinstance(n, ast.Try) or isinstance(n, ast.While) and _binds(n.test) or _picks(n)
                for n in ast.walk(stmt)):
@@ -31,6 +31,27 @@ def _binds(test: ast.expr) -> bool:
     return any(isinstance(n, ast.NamedExpr) for n in ast.walk(test))
 
 
+class _Returning(ast.NodeTransformer):
+    """return e   ->   result = e ; what comes finally ; return result"""
+
+    def __init__(self, behind: list[ast.stmt]) -> None:
+        self.behind = behind
+
+    def all_of(self, stmt: ast.stmt) -> list[ast.stmt]:
+        found = self.visit(stmt)
+        return found if isinstance(found, list) else [found]
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return node
+
+    def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
+        name = "result before what comes finally"
+        made = [ast.Assign([ast.Name(name, ast.Store())], node.value or ast.Constant(None)),
+                *copy.deepcopy(self.behind), ast.Return(ast.Name(name, ast.Load()))]
+        return [s if k and s is not made[-1] else ast.fix_missing_locations(ast.copy_location(s, node))
+                for k, s in enumerate(made)]
+
+
 class _Plainer(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
@@ -47,7 +68,12 @@ class _Plainer(ast.NodeTransformer):
 
     def visit_Try(self, node: ast.Try) -> ast.stmt | list[ast.stmt]:
         self.generic_visit(node)
-        if not node.finalbody or has_exit([node]):
+        if not node.finalbody or has_exit(node.finalbody) or has_exit([node], (ast.Break, ast.Continue)):
+            return node
+        if has_exit([node]) and not node.handlers:
+            returns = _Returning(node.finalbody)
+            return [*(made for s in (*node.body, *node.orelse) for made in returns.all_of(s)), *node.finalbody]
+        if has_exit([node]):
             return node
         body: list[ast.stmt] = [ast.copy_location(ast.Try(node.body, node.handlers, node.orelse, []), node)]
         return [*(body if node.handlers else node.body), *node.finalbody]

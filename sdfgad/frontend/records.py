@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import inspect
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
-from functools import partial
+from functools import cached_property, partial
 from types import FunctionType, MappingProxyType, MemberDescriptorType, SimpleNamespace
 from typing import Any
 
@@ -18,7 +18,7 @@ from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.settled import has, settled
 from sdfgad.frontend.sizes import as_integer
-from sdfgad.frontend.values import ArrayValue, Entries, IntValue, Method, Record, Value, contained
+from sdfgad.frontend.values import ArrayValue, Entries, IntValue, ListValue, Method, Record, Value, contained, is_number
 from sdfgad.trees import assembled, contents, is_named, is_plain_dataclass
 
 _UPDATE = "update the array in place (d[key][...] = ...), or keep it under a name of its own"
@@ -46,6 +46,8 @@ def item(ctx: Context, owner: Record, key: Value) -> Value:
     """`owner[key]` of a dict."""
     key = _key(ctx, owner, key)
     factory = owner.form.__dict__.get("made_by") if issubclass(owner.form, defaultdict) else None
+    if owner.form is Counter and not has(ctx, owner, key):
+        return 0
     if factory is not None and not has(ctx, owner, key):
         put_item(ctx, owner, key, ctx.invoke(ctx, factory, [], {}))
     found = owner.items[key] if has(ctx, owner, key) else _ABSENT
@@ -117,7 +119,7 @@ def put_attribute(ctx: Context, owner: Value, name: str, value: Value) -> None:
 def attribute(ctx: Context, owner: Record, name: str) -> Value:
     """`owner.name`."""
     if is_dict(owner):
-        if name not in _METHODS:
+        if name not in _METHODS and not (owner.form is Counter and name in _OF_COUNTERS):
             raise ctx.refuse(f"the method {name!r} of a dictionary", code="SG102")
         return Method(owner, name)
     if name == "__class__":
@@ -142,6 +144,9 @@ def of_class(ctx: Context, owner: Value, form: type, name: str) -> Value:
         return partial(held, owner)
     if isinstance(held, property) and isinstance(held.fget, FunctionType):
         return ctx.invoke(ctx, held.fget, [owner], {})
+    if isinstance(held, cached_property) and isinstance(owner, Record) and not is_guarded(form):
+        put(ctx, owner, name, ctx.invoke(ctx, held.func, [owner], {}))
+        return owner.items[name]
     if isinstance(held, (staticmethod, classmethod, type)) or not hasattr(held, "__get__"):
         return found
     raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}, which its class computes",
@@ -199,7 +204,7 @@ def replace(ctx: Context, owner: Value, /, **changes: Value) -> Value:
 
 def dict_method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """A method of a dict; what changes it obeys the rule of `put`."""
-    rule = _METHODS[method.name]
+    rule = (_OF_COUNTERS if method.owner.form is Counter else {}).get(method.name) or _METHODS[method.name]
     try:
         inspect.signature(rule).bind(ctx, method.owner, *arguments, **keywords)
     except TypeError as error:
@@ -281,6 +286,30 @@ def default_dict(ctx: Context, factory: Value = None, items: Value = (), /, **ke
     """`collections.defaultdict(...)`: its class knows what makes a missing item."""
     made = dict_(ctx, items, **keywords)
     return Record(type("defaultdict", (defaultdict,), {"made_by": factory}), made.items, made.depth)
+
+
+def counter(ctx: Context, items: Value = (), /, **keywords: Value) -> Value:
+    """`collections.Counter(...)` of what is known, or of numbers that are."""
+    made = Record(Counter, {}, len(ctx.builder.regions))
+    _count(ctx, made, items, **keywords)
+    return made
+
+
+def _count(ctx: Context, owner: Record, items: Value = (), /, **keywords: Value) -> None:
+    counted = [*(pairs(ctx, items) if is_dict(items) else [(k, 1) for k in items_of(ctx, items)]), *keywords.items()]
+    for key, more in counted:
+        put_item(ctx, owner, key, ctx.invoke(ctx, np.add, [item(ctx, owner, key), more], {}))
+
+
+def _most_common(ctx: Context, owner: Record, n: Value = None, /) -> Value:
+    found = settled(ctx, owner)
+    if not all(is_number(v) for v in found.values()):
+        raise ctx.refuse("the most common of what data have counted", "use np.argmax of an array", "SG102")
+    return ListValue(list(Counter(found).most_common(n)), len(ctx.builder.regions))
+
+
+_OF_COUNTERS: Mapping[str, Callable[..., Value]] = MappingProxyType({"update": _count, "most_common": _most_common})
+"""What counters do otherwise than dicts, or alone."""
 
 
 def set_attribute(ctx: Context, owner: Value, name: Value, value: Value) -> None:

@@ -150,6 +150,10 @@ def _fitted(ctx: Context, callee: Callable[..., Any], arguments: Sequence[Value]
     given = dict(zip(("at", "values", "option"), arguments, strict=False)) | {
         {"deg": "option", "rcond": "option"}.get(n, n): v for n, v in keywords.items()}
     at, values = given.get("at"), given.get("values")
+    if callee is np.linalg.lstsq and isinstance(at, SelectedColumns) and isinstance(values, ArrayValue):
+        rows = at.rows
+        found = ctx.invoke(ctx, choosing.lstsq_of_columns, [rows.values, values, rows.mask, given.get("option")], {})
+        return replace(rows, values=as_array(ctx, found), table=None), Opaque(), Opaque(), Opaque()
     if given.keys() > {"at", "values", "option"} or not isinstance(at, Masked) or not isinstance(values, Masked) or (
             at.mask.ndim, values.values.ndim) != (1, 1) or not same_mask(at, values):
         return None

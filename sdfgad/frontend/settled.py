@@ -90,11 +90,16 @@ def taken(ctx: Context, value: Value, whole: bool = False) -> Value:
                          "SG102")
     made = value.items.pop()() if value.items else ()
     if not whole:
-        value.items.append(_begun)
+        begin_to_use(value)
     for part in value.held if whole else ():
         if isinstance(part, Iterated) and part.items == [_begun]:
             part.items.clear()  # a generator expression has looked at all of it
     return made
+
+
+def begin_to_use(value: Iterated) -> None:
+    """Nobody keeps count of what is left of an iterator."""
+    value.items.append(_begun)
 
 
 def _begun() -> Value:

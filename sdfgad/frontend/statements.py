@@ -35,6 +35,7 @@ from sdfgad.frontend.managers import run_with
 from sdfgad.frontend.none_or import tell
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.raising import always_raises, definite, opposite, raise_if, run_assert, run_raise
+from sdfgad.frontend.renewed import renewed
 from sdfgad.frontend.settled import taken
 from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.updates import (
@@ -186,6 +187,8 @@ def _assign(ctx: Context, stmt: ast.Assign) -> None:
     step = ctx.frame.exchanges.get(stmt)
     if step is not None:
         exchange(ctx, stmt, step)
+        return
+    if renewed(ctx, stmt):
         return
     label = next((t.id for t in stmt.targets if isinstance(t, ast.Name)), "")
     if len(stmt.targets) == 1 and same_places(stmt.targets[0], stmt.value):
@@ -346,7 +349,7 @@ def _delete(ctx: Context, stmt: ast.Delete) -> None:
 
 
 def _with(ctx: Context, stmt: ast.With) -> None:
-    run_with(ctx, stmt, lambda target, value: assign(ctx, target, value))
+    run_with(ctx, stmt, lambda target, value: assign(ctx, target, value), _for)
 
 
 def _function(ctx: Context, stmt: ast.FunctionDef) -> None:
@@ -358,6 +361,10 @@ def _function(ctx: Context, stmt: ast.FunctionDef) -> None:
             made = ctx.invoke(ctx, evaluate(ctx, decorator), [made], {})
     ctx.frame.names[stmt.name] = made
 
+
+def _global(ctx: Context, stmt: ast.Global) -> None:
+    if bound := [n for n in stmt.names if n in ctx.frame.liveness.local]:
+        raise ctx.refuse(f"an assignment to the global name {bound[0]!r}", "pass and return the value", "SG102")
 
 
 def _import(ctx: Context, stmt: ast.Import | ast.ImportFrom) -> None:
@@ -388,8 +395,6 @@ _RULES: Mapping[type, Callable[[Context, Any], None]] = MappingProxyType({
     ast.Return: _return, ast.Break: _break, ast.Continue: _continue, ast.For: _for, ast.While: run_while,
     ast.Pass: lambda ctx, stmt: None, ast.Assert: run_assert, ast.Delete: _delete, ast.With: _with,
     ast.FunctionDef: _function, ast.ClassDef: define_class, ast.Import: _import, ast.ImportFrom: _import,
-    ast.Raise: run_raise, ast.Try: run_try})
+    ast.Raise: run_raise, ast.Try: run_try, ast.Global: _global})
 _HELP: Mapping[type, str] = MappingProxyType({
-    ast.Global: "pass the value as an argument and return it",
-    ast.Nonlocal: "return the value instead",
-    ast.AsyncFunctionDef: "use an ordinary function"})
+    ast.Nonlocal: "return the value instead", ast.AsyncFunctionDef: "use an ordinary function"})

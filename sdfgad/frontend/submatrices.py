@@ -6,15 +6,19 @@ factors of such a matrix are those of the submatrix beside a one for each row th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array, expand, select
+from sdfgad.frontend.elementwise import as_array, expand, int_value, select
+from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.masking import check_cast, masked, over_mask, same_mask
-from sdfgad.frontend.values import ArrayValue, Block, Masked, SelectedColumns, Value, ViewValue
+from sdfgad.frontend.values import ArrayValue, Block, Masked, SelectedColumns, Value, ViewValue, is_int
+from sdfgad.ir.index import Ix
 
 _SOLVED = frozenset(("solve", "solve_triangular"))
 _OF_SQUARE = frozenset(("inv", "cholesky"))
@@ -103,10 +107,28 @@ def on_blocks(ctx: Context, function: Callable[..., Any], values: Sequence[Value
                              "select both with the same masks, or use np.where", "SG105")
         else:
             parts.append(value)
-    for first, *others in (rows, columns):
-        if not all(same_mask(first, v) for v in others):
-            raise ctx.refuse("submatrices that different masks select in one expression", "use np.where", "SG105")
-    return Block(as_array(ctx, ctx.invoke(ctx, function, parts, {})), rows[0], columns[0])
+    least = [min(v, key=lambda m: m.mask.shape[0].const or 0) for v in (rows, columns)]
+    if not all(_agree(ctx, first, v) for first, others in zip(least, (rows, columns), strict=True) for v in others):
+        raise ctx.refuse("submatrices that different masks select in one expression", "use np.where", "SG105")
+    extents = [slice(m.mask.shape[0].const) for m in least]
+    parts = [subscript(ctx, p, tuple(extents[-p.ndim:])) if isinstance(p, ArrayValue) and p.ndim else p for p in parts]
+    return Block(as_array(ctx, ctx.invoke(ctx, function, parts, {})), least[0], least[1])
+
+
+def _agree(ctx: Context, a: Masked, b: Masked) -> bool:
+    """Whether both select the same: for certain, or the first of some rows, of which the run looks how many."""
+    if same_mask(a, b):
+        return True
+    if a.first is None or b.first is None:
+        return False
+    ctx.invoke(ctx, choosing.check_equal, [a.first, b.first], {})
+    return True
+
+
+def _sized(ctx: Context, whole: ArrayValue, count: Ix) -> ArrayValue:
+    """An array that is zero where nothing is selected, with so many rows."""
+    return whole if whole.shape[0] == count else as_array(
+        ctx, ctx.invoke(ctx, choosing.sized, [whole, int_value(count)], {}))
 
 
 def of_elements(ctx: Context, rule: Callable[..., Value], a: Block, axis: Value, *others: Value,
@@ -114,12 +136,30 @@ def of_elements(ctx: Context, rule: Callable[..., Value], a: Block, axis: Value,
     """A reduction of all elements, or along the rows or columns."""
     if axis is None:
         return rule(ctx, flat(ctx, a), None, *others, **options)
-    if axis not in (0, 1, -1, -2) or True in others or options.get("keepdims", False) is not False:
+    keepdims = options.pop("keepdims", False)
+    if axis not in (0, 1, -1, -2) or True in others or keepdims not in (False, True):
         raise ctx.refuse("a reduction of this kind of a submatrix that masks select", "use axis=0 or 1 alone", "SG105")
     along, beside = (a.rows, a.columns) if axis in (0, -2) else (a.columns, a.rows)
     values = a.values if along is a.rows else as_array(ctx, ctx.invoke(ctx, np.transpose, [a.values], {}))
     found = rule(ctx, Masked(values, along.mask, along.key), 0, *others, **options)
-    return Masked(as_array(ctx, found), beside.mask, beside.key)
+    made = Masked(as_array(ctx, found), beside.mask, beside.key, first=beside.first)
+    if not keepdims:
+        return made
+    column = replace(made, values=as_array(ctx, ctx.invoke(ctx, np.expand_dims, [made.values, 1], {})))
+    return column if beside is a.rows else SelectedColumns(column)
+
+
+def item_of_block(ctx: Context, block: Block, items: Value, at: Callable[[Masked, Value], Value]) -> Value:
+    """`m[i, j]`, a row or a column. at: where among all the one is that is selected at a place."""
+    parts = items if isinstance(items, tuple) else (items,)
+    parts = (*parts, *(slice(None),) * (2 - len(parts)))
+    if len(parts) > 2 or not all(is_int(p) or p == slice(None) for p in parts):
+        raise ctx.refuse("part of a submatrix that masks select", "take an item, a row or a column", "SG105")
+    sides = (block.rows, block.columns)
+    where = tuple(at(s, p) if is_int(p) else p for s, p in zip(sides, parts, strict=True))
+    found = subscript(ctx, ctx.builder.materialise(block.values, "block"), where)
+    kept = tuple(s for s, p in zip(sides, parts, strict=True) if not is_int(p))
+    return block if len(kept) == 2 else selected_along(ctx, as_array(ctx, found), kept) if kept else found
 
 
 # matrices
@@ -139,7 +179,7 @@ def _faces(ctx: Context, value: Value) -> tuple[ArrayValue, Sides]:
     return whole, (None,) * whole.ndim
 
 
-def _selected(ctx: Context, whole: ArrayValue, sides: Sides) -> Value:
+def selected_along(ctx: Context, whole: ArrayValue, sides: Sides) -> Value:
     """An array as what is selected of it along its dimensions."""
     first, second = (*sides, None, None)[:2]
     if first is not None and second is not None:
@@ -158,12 +198,12 @@ def times(ctx: Context, a: Value, b: Value) -> Value:
         return ctx.invoke(ctx, np.sum, [ctx.invoke(ctx, np.multiply, [a, b], {})], {})
     (left, of_left), (right, of_right) = _faces(ctx, a), _faces(ctx, b)
     _check_same(ctx, of_left[-1], of_right[0])
-    product = as_array(ctx, ctx.invoke(ctx, np.matmul, [left, right], {}))
-    return _selected(ctx, product, (*of_left[:-1], *of_right[1:]))
+    product = as_array(ctx, ctx.invoke(ctx, np.matmul, [left, _sized(ctx, right, left.shape[-1])], {}))
+    return selected_along(ctx, product, (*of_left[:-1], *of_right[1:]))
 
 
 def _check_same(ctx: Context, a: Masked | None, b: Masked | None) -> None:
-    if (a is None) != (b is None) or a is not None and b is not None and not same_mask(a, b):
+    if (a is None) != (b is None) or a is not None and b is not None and not _agree(ctx, a, b):
         raise ctx.refuse("a product over data selected by a mask", "select both with the same mask", "SG105")
 
 
@@ -177,8 +217,10 @@ def of_block(ctx: Context, callee: Callable[..., Any], arguments: Sequence[Value
     if name in _SOLVED and len(others) == 1:
         whole, sides = _faces(ctx, others[0])
         _check_same(ctx, first.columns, sides[0])
-        found = ctx.invoke(ctx, callee, [_square(ctx, first), whole], keywords)
-        return _selected(ctx, as_array(ctx, found), sides)
+        matrix = _square(ctx, first)
+        found = ctx.invoke(ctx, callee, [matrix, _sized(ctx, whole, matrix.shape[0])], keywords)
+        sides = (first.columns, *sides[1:])
+        return selected_along(ctx, as_array(ctx, found), sides)
     if name in _OF_SQUARE and not others:
         found = ctx.invoke(ctx, callee, [_square(ctx, first)], keywords)
         return Block(as_array(ctx, found), first.rows, first.columns)
@@ -189,7 +231,7 @@ def of_block(ctx: Context, callee: Callable[..., Any], arguments: Sequence[Value
     if callee in _DIAGONAL and not others and not keywords:
         _check_same(ctx, first.rows, first.columns)
         found = ctx.invoke(ctx, np.diagonal, [first.values], {})
-        return _DIAGONAL[callee](ctx, _selected(ctx, as_array(ctx, found), (first.rows,)))
+        return _DIAGONAL[callee](ctx, selected_along(ctx, as_array(ctx, found), (first.rows,)))
     return None
 
 

@@ -17,8 +17,9 @@ from sdfgad.frontend.halves import is_half, now, write_half
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.indexing import expand_items, subscript, write
 from sdfgad.frontend.masking import CHOSEN, check_cast, is_stored, write_masked
-from sdfgad.frontend.meshes import Mesh, part_of_mesh, write_mesh
+from sdfgad.frontend.meshes import Mesh, part_of_mesh, put_at_places, write_mesh
 from sdfgad.frontend.records import is_guarded, item, put_attribute, put_item
+from sdfgad.frontend.stacks import put_row, row_at
 from sdfgad.frontend.values import (
     ArrayValue,
     Block,
@@ -26,6 +27,7 @@ from sdfgad.frontend.values import (
     IntValue,
     ListValue,
     Masked,
+    MaskPlaces,
     Method,
     Record,
     SelectedColumns,
@@ -33,7 +35,9 @@ from sdfgad.frontend.values import (
     ViewValue,
     is_number,
 )
-from sdfgad.frontend.views import as_view, check_writable, to_int
+from sdfgad.frontend.views import as_view, check_writable, remap, to_int
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import axis
 
 
 def store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
@@ -46,6 +50,9 @@ def store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
         return
     if isinstance(base, dict):
         raise ctx.refuse("an item of a dictionary from outside set", "pass the dictionary as an argument", "SG102")
+    if isinstance(base, Grown) and base.counter is not None and not isinstance(items, slice):
+        put_row(ctx, base, items, value)
+        return
     if isinstance(base, Grown):
         base = as_list(ctx, base)
     if isinstance(base, ListValue) and isinstance(items, slice):
@@ -61,7 +68,17 @@ def store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
     if isinstance(items, Mesh) and isinstance(base, ViewValue):
         write_mesh(ctx, base, items, value)
         return
+    if isinstance(base, ViewValue) and put_at_places(ctx, base, items, value):
+        return
+    if isinstance(base, ViewValue) and base.ndim == 2 and _is_diagonal(items) and base.shape[0] == base.shape[1]:
+        base, items = as_view(remap(ctx, base, base.shape[:1], (ix(axis(0)),) * 2)), items[0]
     _write(ctx, base, items, value)
+
+
+def _is_diagonal(items: Value) -> bool:
+    """Whether both indices of a matrix are the same found places."""
+    return isinstance(items, tuple) and len(items) == 2 and all(
+        isinstance(p, MaskPlaces) and p.mask.ndim == 1 and p.table is items[0].table for p in items)
 
 
 def _write(ctx: Context, base: Value, items: Value, value: Value, any_order: bool = False) -> None:
@@ -98,6 +115,8 @@ def update_items(ctx: Context, base: Value, items: Value, ufunc: np.ufunc, value
         old = by_rule(ctx, base, "__getitem__", items)
     elif isinstance(base, Record):
         old = item(ctx, base, items)
+    elif isinstance(base, Grown) and base.counter is not None:
+        old = row_at(ctx, base, items)
     elif isinstance(base, (ListValue, Grown)):
         base = as_list(ctx, base) if isinstance(base, Grown) else base
         old = _list_item(ctx, base, items)

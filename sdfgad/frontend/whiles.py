@@ -3,11 +3,12 @@ from __future__ import annotations
 
 import ast
 
+from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.arithmetic import known_truth, truth_value
 from sdfgad.frontend.attempts import UNROLL_TRIPS
 from sdfgad.frontend.carried import Carry, Trial, after_loop, close_carry, fixpoint, kept_count, open_carry, restore
 from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
-from sdfgad.frontend.counted import run_counted
+from sdfgad.frontend.counted import lists_of, run_counted
 from sdfgad.frontend.elementwise import BOOL, as_array
 from sdfgad.frontend.exchanges import PASSED_OVER
 from sdfgad.frontend.exits import guarded, leave_flag, loop_else
@@ -44,7 +45,9 @@ def run_while(ctx: Context, stmt: ast.While) -> None:
     try:
         first_that_works(ctx, stmt, [*forms, unrolled])
         return
-    except GrowingRefusal as found:
+    except UnsupportedError as found:
+        if not isinstance(found, GrowingRefusal) and not lists_of(ctx, stmt):
+            raise
         refusal = found
     back()
     run_counted(ctx, stmt, Rows(ix("trips"), lambda _: None), refusal, lambda rows: _filling(ctx, stmt, rows))

@@ -153,7 +153,7 @@ def longer_inside(rows):
 
 
 @pytest.mark.parametrize("program, x, what", [
-    (changed_since, ROWS, "has been updated in place since"), (longer_inside, ROWS, "makes it longer or shorter"),
+    (changed_since, ROWS, "has been updated in place since"),
     (lambda w: [x for x in w if x > 0], W, "whose length data decide")])
 def test_refused(program: Callable[..., Any], x: np.ndarray, what: str) -> None:
     with pytest.raises(UnsupportedError, match=what):

@@ -30,7 +30,7 @@ def generator(x):
     yield x
 
 
-@refused(1, "Global", X)
+@refused(1, "an assignment to the global name", X)
 def global_statement(x):
     global X
     X = x

@@ -347,8 +347,7 @@ def arrays_taken(x):
     return s
 
 
-@pytest.mark.parametrize("program, what", [(arrays_taken, "a list changed inside a loop"),
-                                           (updated_since, "has been updated in place since"),
+@pytest.mark.parametrize("program, what", [(updated_since, "has been updated in place since"),
                                            (item_updated, "which a list holds")])
 def test_refused(program: Callable[..., Any], what: str) -> None:
     with pytest.raises(UnsupportedError, match=what):

@@ -37,6 +37,11 @@ def lstsq_of_selected(a, b, mask, rcond):
     return np.linalg.lstsq(np.where(mask[:, None], a, 0.0), np.where(mask, b, 0.0), rcond)[0]
 
 
+def lstsq_of_columns(rows, b, mask, rcond):
+    # Columns of zeros take nothing: of all solutions this is the shortest.
+    return np.linalg.lstsq(np.where(mask[:, None], rows, 0.0).T, b, rcond)[0]
+
+
 def average_of_selected(values, weights):
     return np.sum(values * weights) / np.sum(weights)
 
@@ -264,6 +269,27 @@ def trapezoid_of_selected(y, x=None, dx=1.0):
 
 def first_of(rows, count):
     return rows[:count]
+
+
+def next_of(items):
+    if len(items) == 0:
+        raise StopIteration
+    return items[0]
+
+
+def next_or(items, default):
+    return items[0] if len(items) > 0 else default
+
+
+def put_each(base, places, count, values):
+    for k in range(count):
+        base[places[k]] = values if np.ndim(values) == 0 else values[k]
+
+
+def sized(rows, count):
+    """As many rows: the last ones left out, or zeros behind them."""
+    missing = count - rows.shape[0]
+    return rows[:count] if missing <= 0 else np.concatenate((rows, np.zeros((missing, *rows.shape[1:]), rows.dtype)))
 
 
 def check_equal(a, b):

@@ -36,28 +36,35 @@ and a name may be `None` or 0 before a loop that makes it an array, or `None`, o
 name (`zip`, `map`, generator expressions) give their items once, or one by one (`next`), and look at their data when
 they are asked. Generators (`yield`) are looped over, or put in a list, or stand beside arrays, lists and ranges in
 `zip`; two of them only where they are given nothing but numbers. Loops append to lists, which may be in objects and
-dicts, also where data decide how long they become (`while`, `break`, under a condition), and `for` loops to
-`collections.deque`; `np.arange`, `np.zeros`, `np.ones` and `np.full` are as long as such a list (`len(h)`); `with`
-takes classes of the user's. A name may stand for one of several arrays, which data choose (`t = a if c else b`, or in
-branches), and be updated: what follows is then translated for each of them, up to 4 choices deep.
-Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them; what clocks show may be
-printed, and reach no result.
-Dicts (keys are text, integers, or tuples of these), namedtuples, dataclasses and `SimpleNamespace`, as arguments,
-values and results: their arrays and floats are data, everything else is a constant, methods and properties run in
-place. Loops and branches may bind a name to another one of the same structure, `s = State(s.u + du, s.h)`. Other
-objects are taken, too: what is asked of them is looked up at every call, their arrays are constants. Bound methods,
-`@sdfgad.grad` on a method. Sparse matrices of SciPy (csr, csc, coo) from outside or among the arguments are constants:
-`A @ x`, `A.T @ x`, `x @ A` and `A.dot(x)` are understood. So is `solve` of what `scipy.sparse.linalg.splu` and
-`factorized` made outside, and `spsolve` with a matrix from outside; its adjoint is a solution with the same factors.
-Interpolants made outside may be called (`CubicSpline`, `PchipInterpolator`, `Akima1DInterpolator`, `PPoly`, `BSpline`,
-`interp1d` of the kind "linear"), their derivatives too (`spline(x, 1)`); `CubicSpline`, `make_interp_spline` of degree
-3 and 1 and a linear `interp1d` may be made inside, with knots and values that are differentiated. Polynomials that are
-objects of NumPy (`np.poly1d`, `Polynomial`, `Chebyshev`, ...) may be called where they are made outside. Of
-`scipy.stats`, `pdf` and `logpdf` of norm, t, cauchy, laplace, logistic, expon, uniform, gamma, chi2, invgamma, lognorm,
-pareto, rayleigh, weibull_min, halfnorm, beta, multivariate_normal and dirichlet are understood, `pmf` and `logpmf` of
-poisson, binom and bernoulli, `cdf` and `sf` of most of them; `ppf` of norm, laplace, logistic, cauchy, expon, uniform,
-lognorm, pareto, rayleigh and weibull_min; of norm also `logcdf`, `logsf` and `isf`. Distributions may be frozen inside,
-those of one number outside, too.
+dicts, also where data decide how long they become (`while`, `break`, under a condition), and to `collections.deque`;
+such a list gives items away at its end or begin (`pop()`, `pop(0)`, `deque(maxlen=m)`, `h = h[-m:]`), has items set
+(`h[0] = v`), and is walked over in the loop that makes it longer. `np.arange`, `np.zeros`, `np.ones` and `np.full` are
+as long as it (`len(h)`), `zip(*h)` takes it apart; integers in it are places (`x[h]`, `np.ix_(h, h)`). `next` of a
+generator expression gives the first item for which data hold. `with` takes classes of the user's, and what
+`contextlib.contextmanager` makes of a generator that yields once. A name may stand for one of several arrays, which
+data choose (`t = a if c else b`, or in branches), and be updated: what follows is then translated for each of them, up
+to 4 choices deep. Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them; what
+clocks show may be printed, and reach no result. Dicts (keys are text, integers, or tuples of these), namedtuples,
+dataclasses and `SimpleNamespace`, as arguments, values and results: their arrays and floats are data, everything else
+is a constant, methods and properties run in place. Loops and branches may bind a name to another one of the same
+structure, `s = State(s.u + du, s.h)`. Other objects are taken, too: what is asked of them is looked up at every call,
+their arrays are constants. Bound methods, `@sdfgad.grad` on a method. Sparse matrices of SciPy (csr, csc, coo) from
+outside or among the arguments are constants: `A @ x`, `A.T @ x`, `x @ A` and `A.dot(x)` are understood. So is `solve`
+of what `scipy.sparse.linalg.splu` and `factorized` made outside, and `spsolve` with a matrix from outside; its adjoint
+is a solution with the same factors. Matrices may be made inside, of data at known places (`diags`, `spdiags`, `kron`,
+`csr_matrix`, `coo_array`, ...): with `@`, `.T`, `+`, `-`, products with numbers, `toarray`, and `spsolve`, which orders
+the unknowns so that the matrix is banded and takes the time of such a system. `Rotation` of `scipy.spatial.transform`
+may be made inside, too (`from_rotvec`, `from_quat`, `from_euler`, `from_matrix`, `identity`; `as_...`, `apply`, `inv`,
+`magnitude`, `*`); what SciPy answers with a ValueError when data say so is an ArithmeticError, as are Euler angles at a
+gimbal lock. Interpolants made outside may be called (`CubicSpline`, `PchipInterpolator`, `Akima1DInterpolator`,
+`PPoly`, `BSpline`, `interp1d` of the kind "linear"), their derivatives too (`spline(x, 1)`); `CubicSpline`,
+`make_interp_spline` of degree 3 and 1 and a linear `interp1d` may be made inside, with knots and values that are
+differentiated. Polynomials that are objects of NumPy (`np.poly1d`, `Polynomial`, `Chebyshev`, ...) may be called where
+they are made outside. Of `scipy.stats`, `pdf` and `logpdf` of norm, t, cauchy, laplace, logistic, expon, uniform,
+gamma, chi2, invgamma, lognorm, pareto, rayleigh, weibull_min, halfnorm, beta, multivariate_normal and dirichlet are
+understood, `pmf` and `logpmf` of poisson, binom and bernoulli, `cdf` and `sf` of most of them; `ppf` of norm, laplace,
+logistic, cauchy, expon, uniform, lognorm, pareto, rayleigh and weibull_min; of norm also `logcdf`, `logsf` and `isf`.
+Distributions may be frozen inside, those of one number outside, too.
 
 Arguments that are only read may share memory, and each has its own partial derivative. One that the function updates
 may share none, neither with another argument nor with an array from outside.
@@ -65,8 +72,8 @@ may share none, neither with another argument nor with an array from outside.
 Refused: updates of views that NumPy makes read-only, arrays of classes of their own (matrices, masked arrays), `try`
 but for what classes decide (below), `async`, classes made inside whose body has more than methods and constants, or
 whose objects are results, `global` assignments, comprehensions over run-time data, sets but of constants, appending an
-array that changes in place (append a copy), items set in a list whose length data have decided, and any but the last
-number taken away from it, and such a list as a result, or where its length has to be known,
+array that changes in place (append a copy), an item set in a list whose length data have decided, or its last one taken
+away, while a name stands for one of its arrays, such a list as a result, or where its length has to be known,
 lists that branches, or loops that are not written out, change at a place known only at run time or make longer in other
 ways, iterators used up in a loop or branch that they were not made in, and what is left of one that has been used in
 part, attributes of objects from outside set, arrays
@@ -77,11 +84,11 @@ them while they change places), reading `z` after an update of `z.real` under an
 and the same of what `reshape` and `ravel` make of arrays that are not in C order, where NumPy may show the array
 itself.
 
-`try` with `finally` is taken where its body is not left early. `except` of AttributeError, KeyError, TypeError,
-ImportError or NameError is taken: whether these are raised is known from the classes of values. Others depend on the
-data, and are taken where the handler ends in a bare `raise`.
-A key or attribute that only some of the ways to a point have set may be set again there; who asks for it, or whether it
-is there, is refused.
+`try` with `finally` is taken where its body is not left early, or by `return`, without `except`. `except` of
+AttributeError, KeyError, TypeError, ImportError or NameError is taken: whether these are raised is known from the
+classes of values. Others depend on the data, and are taken where the handler ends in a bare `raise`. A key or attribute
+that only some of the ways to a point have set may be set again there; who asks for it, or whether it is there, is
+refused.
 
 `assert` and `raise` work on data, too: the call stops there and raises that exception. In its text, values of the run
 stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format numbers; text with such values (of
@@ -97,7 +104,8 @@ matrices, subscripts, `len`, functions element by element, medians and quantiles
 `np.arange` and `np.eye` are as long as it (`len(x[mask])`, `mask.sum()`). So are submatrices, `K[np.ix_(free, free)]`
 and `K[free][:, free]`, also those of columns with rows (`x[mask][:, None] - x[mask]`): they may be stored, added,
 multiplied, summed, inverted and factorised (`cholesky`), and solved with (`np.linalg.solve`, `solve_triangular`), in
-time of the whole matrix. What a mask selects cannot be returned, or combined with an array of a length of its own.
+time of the whole matrix; their items, rows and columns are taken one by one. What a mask selects cannot be returned, or
+combined with an array of a length of its own.
 
 ## Derivatives
 

@@ -338,17 +338,22 @@ def _as_it_is(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
 
 
 def _in_blocks(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
-    """Whatever is sent or received in one piece, through copies where need be."""
+    """Whatever is sent or received in one piece, through copies where need be; one of what is sent to several ranks."""
     frame = replace(frame, arrays=forms.arrays)
     before: list[Stmt] = []
     after: list[Stmt] = []
+    sent: dict[View, View] = {}
 
     def whole(view: View, copies: list[Stmt], into: bool) -> View:
         steps, _ = view_strides(frame, view)
         if steps == strides(tuple(n.const or 0 for n in view.shape)):
             return view
+        if into and view in sent:
+            return sent[view]
         space = forms.workspace(frame, view.shape, view.dtype)
         copies.append(copy(space, view) if into else copy(view, space))
+        if into:
+            sent[view] = space
         return space
 
     ins = tuple(whole(v, before, True) for v in stmt.ins)

@@ -5,11 +5,13 @@ import warnings
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 import sdfgad
 from npbench_suite.kernel import load
+from sdfgad.transform.cutting import maps, strips
 from tests.mpi.telling import COMM, error_of, tell
 
 
@@ -112,6 +114,22 @@ def check_grid() -> None:
     tell("distributed chosen", error=max(off(a, b) for a, b in zip(chosen(u, k, 4), expected, strict=True)))
 
 
+def product(A, B, w):
+    C = A @ B
+    return np.sum(C * C * w)
+
+
+def check_products() -> None:
+    """Blocks that are not in one piece go to several ranks at once, while products are computed; and panel by panel."""
+    args = tuple(np.random.default_rng(4).random((3, 264, 264)))
+    expected = sdfgad.grad(product, wrt=("A", "B"))(*args)
+    for name, how, panelled in (("columns", (None, "block"), 1 << 30), ("blocks", ("block", "block"), 1 << 30),
+                                ("panels", ("block", "block"), 0)):
+        with patch.object(strips, "TOGETHER", 0), patch.object(maps, "PANELLED", panelled):
+            made = sdfgad.grad(product, wrt=("A", "B"), distribute=dict.fromkeys("ABw", how), comm=COMM)
+            tell(f"distributed {name} of products", error=max(map(off, made(*args).values(), expected.values())))
+
+
 def check_agreement() -> None:
     """What is refused or differs is an error on all ranks."""
     made = sdfgad.grad(diffuse, distribute={"u": "block"}, comm=COMM)
@@ -136,4 +154,4 @@ KERNELS: Mapping[str, tuple[str, ...]] = MappingProxyType({
 """Programs and what is cut of them. Others are cut in `tests/transform/test_cutting.py`, without MPI."""
 DISTRIBUTED: Mapping[str, Callable[[], None]] = MappingProxyType({
     "distributed": lambda: (check_verbs(), check_kernels(), check_inside(), check_agreement()),  # type: ignore[func-returns-value]
-    "distributed-few": check_verbs, "distributed-grid": check_grid})
+    "distributed-few": check_verbs, "distributed-grid": lambda: (check_grid(), check_products())})  # type: ignore[func-returns-value]

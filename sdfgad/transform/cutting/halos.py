@@ -7,15 +7,16 @@ from types import MappingProxyType
 
 import numpy as np
 
-from sdfgad.errors import unsupported
-from sdfgad.ir.index import Ix, ix, maximum, minimum
+from sdfgad.errors import SourceLine, unsupported
+from sdfgad.ir.index import Ix, maximum, minimum
 from sdfgad.ir.messages import EXCHANGE, OP, order_view
 from sdfgad.ir.program import Block, Lib, Map, Stmt
 from sdfgad.ir.walk import with_children
 from sdfgad.names import loop_name
 from sdfgad.transform.cutting.accesses import HaloNeed, ReadBox, in_own, within
+from sdfgad.transform.cutting.blocks import Span
 from sdfgad.transform.cutting.shares import WHOLE, told
-from sdfgad.transform.cutting.strips import HaloMessage, strips_of
+from sdfgad.transform.cutting.strips import HaloMessage, Strip, strips_of
 from sdfgad.transform.cutting.tree import CutNode, CutWork, RankPiece, check_message, in_any_order
 
 TAG = 20_801
@@ -111,40 +112,46 @@ class Halos:
         rank, count = self.work.wanted.rank, len(self.work.places)
         for target in range(count):
             for source in range(count) if target == rank else (rank,):
-                yield from self._between(needs, source, target)
-
-    def _between(self, needs: list[HaloNeed], source: int, target: int) -> Iterator[HaloMessage]:
-        name, place, other = needs[0].array, self.work.places[target], self.work.places[source]
-        blocks, shape = self.work.cut[name], self.work.arrays[name].shape
-        if source == target or any(a != b for d, (a, b) in enumerate(zip(place, other, strict=True))
-                                   if d not in blocks.dimensions):
-            return
-        own = tuple((ix(low), ix(high)) for low, high in blocks.own(other, shape))
-        met = [m for n in needs if (b := n.boxes[target]) is not None
-               and not in_own(b, blocks, place) and (m := _common(b, own, n)) is not None]
-        for box in _joined(met):
-            yield HaloMessage(name, source, target, box)
+                yield from between(self.work, needs, source, target)
 
     def _exchange(self, group: Sequence[HaloMessage], dtype: np.dtype, need: HaloNeed,
                   node: CutNode) -> Iterator[Stmt]:
         """What this rank sends and receives of some messages."""
         rank, source = self.work.wanted.rank, need.source
-        check_message(dtype, source)
         out = strips_of(self.work, [m for m in group if m.source == rank], True, source)
         into = strips_of(self.work, [m for m in group if m.target == rank], False, source)
-        to = self.work.numbers(*(n for s in out for n in (s.peer, TAG)))
-        came = self.work.numbers(*(n for s in into for n in (s.peer, TAG)))
-        attrs = MappingProxyType({"kind": EXCHANGE, "record": False, "dtype": dtype,
-                                  **self.work.sweep(node.reads | node.writes)})
         yield from (copy for s in out for copy in s.copies)
-        yield Lib(OP, (*(s.view for s in into), order_view()),
-                  (*(s.view for s in out), to.whole, came.whole, order_view()), attrs, source)
+        yield exchange(self.work, out, into, dtype, node.reads | node.writes, source)
         yield from (copy for s in into for copy in s.copies)
+
+
+def between(work: CutWork, needs: Sequence[HaloNeed], source: int, target: int) -> Iterator[HaloMessage]:
+    """What goes from one rank to another one for needs of one array."""
+    name, place, other = needs[0].array, work.places[target], work.places[source]
+    blocks, shape = work.cut[name], work.arrays[name].shape
+    if source == target or any(a != b for d, (a, b) in enumerate(zip(place, other, strict=True))
+                               if d not in blocks.dimensions):
+        return
+    met = [m for n in needs if (b := n.boxes[target]) is not None
+           and not in_own(b, blocks, place) and (m := common(b, blocks.own(other, shape), n)) is not None]
+    for box in _joined(met):
+        yield HaloMessage(name, source, target, box)
+
+
+def exchange(work: CutWork, out: Sequence[Strip], into: Sequence[Strip], dtype: np.dtype, names: frozenset[str],
+             source: SourceLine | None) -> Lib:
+    """Messages of this rank at once. names: of the arrays for which they go."""
+    check_message(dtype, source)
+    to = work.numbers(*(n for s in out for n in (s.peer, TAG)))
+    came = work.numbers(*(n for s in into for n in (s.peer, TAG)))
+    attrs = MappingProxyType({"kind": EXCHANGE, "record": False, "dtype": dtype, **work.sweep(names)})
+    return Lib(OP, (*(s.view for s in into), order_view()),
+               (*(s.view for s in out), to.whole, came.whole, order_view()), attrs, source)
 
 
 def _of_maps(node: CutNode) -> bool:
     """Whether a node is maps alone, if any on this rank: all ranks say the same."""
-    return isinstance(node, RankPiece) and all(isinstance(s, Map) for s in node.own)
+    return isinstance(node, RankPiece) and not node.sends and all(isinstance(s, Map) for s in node.own)
 
 
 def _until_written(nodes: Sequence[CutNode], name: str) -> Iterator[HaloNeed]:
@@ -155,7 +162,7 @@ def _until_written(nodes: Sequence[CutNode], name: str) -> Iterator[HaloNeed]:
             return
 
 
-def _common(box: ReadBox, own: ReadBox, need: HaloNeed) -> ReadBox | None:
+def common(box: ReadBox, own: Sequence[Span], need: HaloNeed) -> ReadBox | None:
     """The elements of a box that a rank has; None where there is none."""
     sides = []
     for k, ((low, high), (first, last)) in enumerate(zip(box, own, strict=True)):

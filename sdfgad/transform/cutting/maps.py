@@ -15,14 +15,17 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, Expr, Load, Local, walk
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Range, Store, all_of, over
-from sdfgad.ir.walk import expr_reads, reads, rename_symbols
+from sdfgad.ir.walk import expr_reads, reads
 from sdfgad.transform.cutting.accesses import Side, added_to, in_own, read_box, read_by
 from sdfgad.transform.cutting.blocks import CutAxis
-from sdfgad.transform.cutting.shares import StoreShare, share_of, summable
+from sdfgad.transform.cutting.panels import in_panels
+from sdfgad.transform.cutting.shares import StoreShare, counted_from, share_of, summable
 from sdfgad.transform.cutting.sums import TOGETHER
 from sdfgad.transform.cutting.tree import CutWork, PendingSum, RankPiece
 
 T = TypeVar("T")
+PANELLED = 1 << 15
+"""Elements that a rank receives for a sum from which on they come in panels: more messages do not hold them up."""
 Where: TypeAlias = tuple[list[tuple[Range, ...] | None], tuple[Range, ...]]
 """The ranges of a map on each rank, and the loops around it."""
 
@@ -34,14 +37,16 @@ def pieces_of(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> list[RankPi
     shares = [_share(work, stmt, s, loops) for s in stores]
     domains = [[share.domain(stmt, place, around) for place in work.places] for share in shares]
     if not any(s.parts for s in shares) and all(d == domains[0] for d in domains[1:]):
+        if len(stores) == 1:
+            return list(_by_owners(work, stmt, (domains[0], loops), shares[0]))
         piece = _piece(work, stmt, (domains[0], loops), shares[0])
-        if len(stores) == 1 or _keeps_to_itself(work, piece):
+        if _keeps_to_itself(work, piece):
             return [piece]
     alone = _apart(stmt) if len(stores) > 1 else [stmt]
     made: list[RankPiece | PendingSum] = []
     for one, store, share, domain in zip(alone, stores, shares, domains, strict=True):
         where = (domain, loops)
-        made += _parts(work, one, store, share, where) if share.parts else [_piece(work, one, where, share)]
+        made += _parts(work, one, store, share, where) if share.parts else _by_owners(work, one, where, share)
     return made
 
 
@@ -77,24 +82,18 @@ def _received(work: CutWork, stmt: Map, share: StoreShare, loops: tuple[Range, .
     return total
 
 
+def _by_owners(work: CutWork, stmt: Map, where: Where, share: StoreShare) -> list[RankPiece]:
+    """At once, or panel by panel where much is received."""
+    much = not where[1] and _received(work, stmt, share, ()) > PANELLED
+    return (in_panels(work, stmt, where[0], share) if much else []) or [_piece(work, stmt, where, share)]
+
+
 def _piece(work: CutWork, stmt: Map, where: Where, share: StoreShare) -> RankPiece:
     domains, loops = where
     mine = domains[work.wanted.rank]
-    own = () if mine is None else (_counted_from(stmt, mine, share.origins(stmt, work.here)),)
+    own = () if mine is None else (counted_from(stmt, mine, share.origins(stmt, work.here)),)
     written = frozenset(p.array for p in stmt.body if isinstance(p, Store))
     return RankPiece(own, work.needs(read_by(stmt), domains, loops, stmt), reads(stmt), written, added_to(stmt))
-
-
-def _counted_from(stmt: Map, domain: tuple[Range, ...], origins: Mapping[str, int]) -> Map:
-    """map i = 50:75: y[i] = x[i - 1]   ->   map i = 0:25: y[i + 50] = x[i + 49]   where i counts from 50"""
-    if not origins:
-        return stmt if domain == stmt.domain else replace(stmt, domain=domain)
-    names = {var: ix(var) + first for var, first in origins.items()}
-    ranges = tuple(replace(r, start=r.start.subs(names) - first, stop=r.stop.subs(names) - first)
-                   for r in domain for first in [origins.get(r.var, 0)])
-    body, = rename_symbols((replace(stmt, domain=()),), names)
-    assert isinstance(body, Map)
-    return replace(body, domain=ranges)
 
 
 def _keeps_to_itself(work: CutWork, piece: RankPiece) -> bool:

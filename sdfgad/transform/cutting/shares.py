@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from sdfgad.errors import unsupported
 from sdfgad.ir.index import Bounds, Ix, floordiv, ix, maximum, minimum
 from sdfgad.ir.program import Let, Map, Range, Store
+from sdfgad.ir.walk import rename_symbols
 from sdfgad.names import GRAD, loop_name
 from sdfgad.transform.cutting.accesses import accesses
 from sdfgad.transform.cutting.blocks import ArrayBlocks, CutAxis, Place, RankGrid
@@ -179,3 +180,15 @@ def _from(r: Range, first: Ix) -> Ix | None:
     if r.step < 0 or (gap := (first - r.start).const) is None:
         return None
     return r.start + max(0, -(-gap // r.step)) * r.step
+
+
+def counted_from(stmt: Map, domain: tuple[Range, ...], origins: Mapping[str, int]) -> Map:
+    """map i = 50:75: y[i] = x[i - 1]   ->   map i = 0:25: y[i + 50] = x[i + 49]   where i counts from 50"""
+    if not origins:
+        return stmt if domain == stmt.domain else replace(stmt, domain=domain)
+    names = {var: ix(var) + first for var, first in origins.items()}
+    ranges = tuple(replace(r, start=r.start.subs(names) - first, stop=r.stop.subs(names) - first)
+                   for r in domain for first in [origins.get(r.var, 0)])
+    body, = rename_symbols((replace(stmt, domain=()),), names)
+    assert isinstance(body, Map)
+    return replace(body, domain=ranges)

@@ -22,13 +22,15 @@ from sdfgad.transform.cutting.blocks import ArrayBlocks, Distribution, Place
 @dataclass(frozen=True)
 class RankPiece:
     """Statements of one rank. needs: of all ranks, so that all know of all messages; reads, writes: of any rank. adds:
-    what is added to and nothing else, which may change places with other sums into it."""
+    what is added to and nothing else, which may change places with other sums into it. sends: messages of its own are
+    among the statements of some rank."""
 
     own: tuple[Stmt, ...]
     needs: tuple[HaloNeed, ...]
     reads: frozenset[str]
     writes: frozenset[str]
     adds: frozenset[str] = frozenset()
+    sends: bool = False
 
 
 @dataclass(frozen=True)

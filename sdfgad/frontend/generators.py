@@ -13,6 +13,7 @@ from sdfgad.frontend.context import EXITS, CallFrame, Context
 from sdfgad.frontend.enclosed import Boxed
 from sdfgad.frontend.liveness import Liveness, assigned, extended, has_exit, load_names, own_walk
 from sdfgad.frontend.source import SourceText, code_of
+from sdfgad.frontend.syntax import constant, copied, home_of, load, placed, store
 from sdfgad.frontend.values import ArrayValue, Iterated, ListValue, Value, contained
 
 _YIELDS = (ast.Yield, ast.YieldFrom)
@@ -78,23 +79,23 @@ def listed(ctx: Context, made: Yielding) -> Value:
     items, item = f"items of {made.code.name}", f"item of {made.code.name}"
     if items in ctx.frame.names:
         raise ctx.refuse("a generator inside of itself", _HELP, "SG102")
-    add = ast.Expr(ast.Call(ast.Attribute(_load(items), "append", ast.Load()), [_load(item)], []))
-    loop = ast.For(_store(item), _known(made), [add], [])
-    return _left_by(ctx, items, ListValue([], len(ctx.builder.regions)), _placed(loop, made.code.node, None))
+    add = ast.Expr(ast.Call(ast.Attribute(load(items), "append", ast.Load()), [load(item)], []))
+    loop = ast.For(store(item), constant(made), [add], [])
+    return _left_by(ctx, items, ListValue([], len(ctx.builder.regions)), placed(loop, made.code.node, None))
 
 
 def comprehended(ctx: Context, node: ast.ListComp | ast.GeneratorExp, made: Value) -> Value:
     """A comprehension of one loop, over a generator or as data decide, as a loop that fills a list."""
     items = "items of a comprehension"
     return _as_loop(ctx, node, made, items, ListValue([], len(ctx.builder.regions)), ast.Expr(
-        ast.Call(ast.Attribute(_load(items), "append", ast.Load()), [node.elt], [])))
+        ast.Call(ast.Attribute(load(items), "append", ast.Load()), [node.elt], [])))
 
 
 def added_up(ctx: Context, node: ast.GeneratorExp, made: Value, start: Value) -> Value:
     """`sum` of a comprehension of one loop, as a loop that adds."""
     total = next(n for k in count() if (n := f"total of a comprehension {k}") not in ctx.frame.names)
     return _as_loop(ctx, node, made, total, start, ast.Assign(
-        [_store(total)], ast.BinOp(_load(total), ast.Add(), node.elt)))
+        [store(total)], ast.BinOp(load(total), ast.Add(), node.elt)))
 
 
 def _as_loop(ctx: Context, node: ast.ListComp | ast.GeneratorExp, made: Value, name: str, start: Value,
@@ -106,7 +107,7 @@ def _as_loop(ctx: Context, node: ast.ListComp | ast.GeneratorExp, made: Value, n
     for test in reversed(generator.ifs):
         body = ast.If(test, [body], [])
     before = {n: ctx.frame.names.pop(n) for n in assigned([ast.Expr(generator.target)]) if n in ctx.frame.names}
-    found = _left_by(ctx, name, start, _placed(ast.For(generator.target, _known(made), [body], []), node, None))
+    found = _left_by(ctx, name, start, placed(ast.For(generator.target, constant(made), [body], []), node, None))
     for target in assigned([ast.Expr(generator.target)]):
         ctx.frame.names.pop(target, None)
     ctx.frame.names.update(before)
@@ -153,7 +154,7 @@ def _written(ctx: Context, stmt: ast.For, made: Yielding, number: int) -> _Writt
     renamed: list[Any] = [_Renamed(mapping).visit(copied(s)) for s in code.body]
     for part in (n for s in renamed for n in ast.walk(s)):
         if made.own:
-            _placed(part, stmt, None)
+            placed(part, stmt, None)
         elif not hasattr(part, "written_in"):
             part.written_in = code  # type: ignore[attr-defined]
         if isinstance(part, (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global, ast.Match)):
@@ -161,7 +162,7 @@ def _written(ctx: Context, stmt: ast.For, made: Yielding, number: int) -> _Writt
     count = None if made.start is None else f"count of {code.name} {number}"
     body = _Consumer(ctx, stmt, count).block(renamed, ())
     if count is not None:
-        body.insert(0, _placed(ast.Assign([_store(count)], ast.Constant(made.start)), stmt, None))
+        body.insert(0, placed(ast.Assign([store(count)], ast.Constant(made.start)), stmt, None))
         mapping[count] = count
     if stmt.orelse and not has_exit(stmt.body, (ast.Break,)):
         body += [copied(s) for s in stmt.orelse]
@@ -190,9 +191,9 @@ class _Consumer:
         if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Yield):
             return self.yielded(stmt, around, last)
         if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.YieldFrom):
-            inner = _store("item of another generator")
-            each = ast.Expr(ast.Yield(_load(inner.id)))
-            loop = _placed(ast.For(inner, stmt.value.value, [each], []), stmt, _home(stmt))
+            inner = store("item of another generator")
+            each = ast.Expr(ast.Yield(load(inner.id)))
+            loop = placed(ast.For(inner, stmt.value.value, [each], []), stmt, home_of(stmt))
             return self.statement(loop, around, last)
         if isinstance(stmt, ast.Return):
             return self.ended(stmt, around, last)
@@ -245,21 +246,21 @@ class _Consumer:
         if self.continues and not (last and around):
             if self.breaks:
                 raise self.refuse("a loop with break and continue over a generator that goes on behind its yield")
-            once = ast.For(_store("once of a generator"), _known((0,)), body, [])
-            body = [_placed(once, self.stmt, None)]
+            once = ast.For(store("once of a generator"), constant((0,)), body, [])
+            body = [placed(once, self.stmt, None)]
         target = copied(self.stmt.target)
         if self.count is None:
-            return [_placed(ast.Assign([target], value), self.stmt, None), *body]
-        pair = ast.Assign([target], ast.Tuple([_load(self.count), value], ast.Load()))
-        more = ast.AugAssign(_store(self.count), ast.Add(), ast.Constant(1))
-        return [_placed(pair, self.stmt, None), _placed(more, self.stmt, None), *body]
+            return [placed(ast.Assign([target], value), self.stmt, None), *body]
+        pair = ast.Assign([target], ast.Tuple([load(self.count), value], ast.Load()))
+        more = ast.AugAssign(store(self.count), ast.Add(), ast.Constant(1))
+        return [placed(pair, self.stmt, None), placed(more, self.stmt, None), *body]
 
     def ended(self, stmt: ast.Return, around: tuple[bool, ...], last: bool) -> list[ast.stmt]:
         """`return` in a generator: it ends."""
         if last and not around:
             return []
         if around == (True,):
-            return [*self.at_end(), _placed(ast.Break(), stmt, _home(stmt))]
+            return [*self.at_end(), placed(ast.Break(), stmt, home_of(stmt))]
         raise self.refuse("a generator that returns early")
 
 
@@ -283,7 +284,7 @@ def _free(ctx: Context, made: Yielding, names: frozenset[str]) -> dict[str, Valu
     try:
         for name in sorted(names):
             try:
-                found[name] = ctx.evaluate(ctx, _load(name))
+                found[name] = ctx.evaluate(ctx, load(name))
             except UnsupportedError:
                 continue
     finally:
@@ -295,42 +296,3 @@ def _parameters(node: Any) -> list[str]:
     a = node.args
     found = [*a.posonlyargs, *a.args, *a.kwonlyargs, *(v for v in (a.vararg, a.kwarg) if v is not None)]
     return [v.arg for v in found]
-
-
-def copied(node: Any) -> Any:
-    """A syntax tree once more, each node with what it knows of its place."""
-    if isinstance(node, list):
-        return [copied(n) for n in node]
-    if not isinstance(node, ast.AST):
-        return node
-    made = type(node)()
-    for name, value in vars(node).items():
-        setattr(made, name, value if name == "written_in" else copied(value))
-    return made
-
-
-def _home(node: ast.AST) -> SourceText | None:
-    return getattr(node, "written_in", None)
-
-
-def _placed(made: Any, node: ast.AST, home: SourceText | None) -> Any:
-    """A new node at the place of another."""
-    home = home or _home(node)
-    ast.copy_location(made, node)
-    ast.fix_missing_locations(made)
-    if home is not None:
-        made.written_in = home
-    return made
-
-
-def _known(value: Any) -> ast.Constant:
-    """A value of the program in a syntax tree."""
-    return ast.Constant(value)
-
-
-def _load(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
-
-
-def _store(name: str) -> ast.Name:
-    return ast.Name(name, ast.Store())

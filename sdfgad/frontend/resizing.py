@@ -10,14 +10,10 @@ import numpy as np
 from sdfgad.frontend.bodies.shape import as_long_as
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import int_ix, int_value
-from sdfgad.frontend.generators import _known as constant
-from sdfgad.frontend.generators import _load as load
-from sdfgad.frontend.generators import _placed as placed
-from sdfgad.frontend.generators import _store as store
-from sdfgad.frontend.generators import copied
 from sdfgad.frontend.liveness import assigned, extended, has_exit
 from sdfgad.frontend.loop_forms import first_iteration
 from sdfgad.frontend.references import references
+from sdfgad.frontend.syntax import constant, copied, load, placed, store
 from sdfgad.frontend.values import ArrayValue, Lazy, Rows, Value
 from sdfgad.ir.index import ix
 
@@ -94,10 +90,10 @@ def _resized(name: str, before: Value, after: Value) -> _Resized | None:
     """How an array has changed its shape in the first iteration."""
     if not (isinstance(before, ArrayValue) and isinstance(after, ArrayValue)) or before.ndim != after.ndim:
         return None
-    old, new = ([n.const for n in v.shape] for v in (before, after))
-    if None in old or None in new or old == new:
+    old, new = (tuple(n.const for n in v.shape if n.const is not None) for v in (before, after))
+    if len(old) < before.ndim or len(new) < after.ndim or old == new:
         return None
-    return _Resized(name, tuple(new), tuple(b - a for a, b in zip(old, new, strict=True)), after.dtype)
+    return _Resized(name, new, tuple(b - a for a, b in zip(old, new, strict=True)), after.dtype)
 
 
 def _bind_both(ctx: Context, item: Value, bind: Callable[[Value], None]) -> None:

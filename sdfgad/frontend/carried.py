@@ -37,6 +37,7 @@ class Carry:
     entry: SharedPlaces = field(default_factory=SharedPlaces)  # known before the first iteration
     arrays: frozenset[str] = frozenset()  # containers that exist before the body
     opened: dict[str, tuple[str, Value]] = field(default_factory=dict)  # name -> container, value at the head
+    missed: int = 0  # how many names had been missed before the body
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,7 @@ def open_carry(ctx: Context, carry: Carry) -> None:
             fill_copy(ctx, container, kind, name, value, frame.names)
         carry.opened[name] = (container, container_value(ctx, builder.arrays[container], kind))
     restore(ctx, carry)
+    carry.missed = len(ctx.missed)
     carry.entry, carry.arrays = builder.shared, frozenset(builder.arrays)
     builder.shared = builder.shared.joined(carry.around)
 
@@ -254,7 +256,7 @@ def _check_unbound(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names:
         blank = blank_of(NOWHERE, value) if carry.trial.blanks else None
         if blank is not None:
             raise Rebound(name, blank)
-        if isinstance(value, Unbound):
+        if isinstance(value, Unbound) or (len(ctx.frames), name) in ctx.missed[carry.missed:]:
             with ctx.at(binding(stmt, name)):
                 raise changing(ctx.refuse(f"{name!r}, which an iteration before this one may have bound",
                                           "give it a value before the loop", "SG107"))

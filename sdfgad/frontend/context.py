@@ -77,6 +77,7 @@ class Context:
     foreign: Callable[[Any], Any] | None = None  # what translates calls of programs in other languages
     looping: int = 0  # how many loops of the program are being translated around this point
     comparing: bool = False  # items of lists that a short loop counts are chosen in the run
+    missed: list[tuple[int, str]] = field(default_factory=list)  # names asked for that some ways do not bind, by frame
     changing: list[Any] = field(default_factory=list)  # the fields of the loops and branches being translated
     ignored: dict[str, None] = field(default_factory=dict)  # calls that have been left out
     raised: Raised | None = None  # the last of its kind

@@ -86,6 +86,7 @@ def definite(ctx: Context, value: Value) -> Value:
 
 def bound(ctx: Context, name: str, value: Unbound) -> Value:
     """The value of a name that some ways bind: Python's error on others."""
+    ctx.missed.append((len(ctx.frames), name))
     return _there(ctx, value, Failure(UnboundLocalError, (
         f"cannot access local variable {name!r} where it is not associated with a value",)))
 

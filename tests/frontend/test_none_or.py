@@ -51,6 +51,35 @@ def one_before(w):
     return s
 
 
+@case(ROWS)
+def bound_first_and_then_behind(rows):
+    """The slope of the step before, which the first step has not: it takes its own."""
+    x = np.ones(3)
+    for t in range(80):
+        slope = np.sin(x) * rows[t]
+        if t == 0:
+            before = slope
+        x = x + 0.1 * (1.6 * slope - 0.6 * before)  # noqa: F821
+        before = slope
+    return np.sum(x)
+
+
+@case(W)
+@case(W[:9])
+def bound_by_data_and_then_behind(w):
+    x, n = 1.0, 0
+    while n < w.size and x < 3.0:
+        if w[n] > 0.2 or n == 0:
+            kept = w[n] * x
+        x = x + 0.3 * kept ** 2  # noqa: F821
+        if w[n] < -0.9:
+            n += 2
+            continue
+        kept = x * w[n] + 0.1
+        n += 1
+    return x
+
+
 @case(W)
 @case(W - 5.0)
 def found_by_break(w):

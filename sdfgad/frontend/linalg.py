@@ -17,7 +17,7 @@ from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expa
 from sdfgad.frontend.layout import contracted
 from sdfgad.frontend.masking import CHOSEN
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
-from sdfgad.frontend.shaping import axis_numbers, permuted, reshaped
+from sdfgad.frontend.shaping import axis_numbers, permuted, reshaped, squeeze
 from sdfgad.frontend.submatrices import times
 from sdfgad.frontend.values import ArrayValue, Lazy, Shape, Value, ViewValue
 from sdfgad.frontend.views import check_writable, remap
@@ -176,6 +176,7 @@ def einsum(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = 
         joined = "".join(names)
         output = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
     before, given = reads_of(*values), tuple(names)
+    values, names = _without_repeated_axes(ctx, values, names)
     while len(values) > 2:
         pair = "".join(dict.fromkeys(names[0] + names[1]))
         needed = set(output).union(*names[2:])
@@ -212,6 +213,16 @@ def _without_ellipsis(ctx: Context, subscripts: str, values: Sequence[ArrayValue
         joined = inputs.replace(",", "").replace(".", "")
         output = "..." + "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
     return ",".join(filled) + "->" + output.replace("...", free[:most])
+
+
+def _without_repeated_axes(ctx: Context, values: Sequence[ArrayValue],
+                           names: Sequence[str]) -> tuple[list[ArrayValue], list[str]]:
+    """`mn,md->mnd` of one row and three   ->   `n,md->mnd`: one is the same for all three."""
+    many = {c for v, n in zip(values, names, strict=True) for c, size in zip(n, v.shape, strict=True) if size.const != 1}
+    once = [[k for k, c in enumerate(n) if v.shape[k].const == 1 and c in many and n.count(c) == 1]
+            for v, n in zip(values, names, strict=True)]
+    return ([as_array(ctx, squeeze(ctx, v, tuple(axes))) if axes else v for v, axes in zip(values, once, strict=True)],
+            ["".join(c for k, c in enumerate(n) if k not in axes) for n, axes in zip(names, once, strict=True)])
 
 
 def contract(ctx: Context, values: list[ArrayValue], names: list[str], output: str) -> Value:

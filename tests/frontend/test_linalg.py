@@ -30,6 +30,14 @@ def batched_products(A, B, C):
             np.einsum("bij,jk->bik", A, C), A[0] @ B]
 
 
+@case(np.arange(12.0).reshape(1, 3, 4), np.arange(24.0).reshape(2, 4, 3), V4[:, None])
+def contractions_with_rows_for_all(A, B, v):
+    """An axis of length one goes with any other, as it does where shapes are broadcast."""
+    return [np.einsum("bij,bjk->bik", A, B), np.einsum("...ij,...jk", A, B), np.einsum("ij,jk->ik", B[0], A[0, :, :1]),
+            np.einsum("bij,jb->i", A, v), np.einsum("bij,bji,bkl->bl", A, B, A), np.einsum("bi,bi->b", v, v.T),
+            np.einsum("ab->ba", v), np.einsum("ab,cb->ac", v, v)]
+
+
 @case(np.arange(8.0).reshape(2, 2, 2), np.array([[1.0, 2.0], [3.0, 5.0]]))
 def contractions_along_each_axis(t, U):
     for k in range(3):

@@ -53,7 +53,9 @@ outside or among the arguments are constants: `A @ x`, `A.T @ x`, `x @ A` and `A
 of what `scipy.sparse.linalg.splu` and `factorized` made outside, and `spsolve` with a matrix from outside; its adjoint
 is a solution with the same factors. Matrices may be made inside, of data at known places (`diags`, `spdiags`, `kron`,
 `csr_matrix`, `coo_array`, ...): with `@`, `.T`, `+`, `-`, products with numbers, `toarray`, and `spsolve`, which orders
-the unknowns so that the matrix is banded and takes the time of such a system. `Rotation` of `scipy.spatial.transform`
+the unknowns so that the matrix is banded and takes the time of such a system. `scipy.linalg.lapack.dgtsv` gives its
+solution, and raises where there is none. Loops may make arrays longer or shorter by as much in every iteration
+(`v = f(v[1:])`, `u = np.append(u, y)`). `Rotation` of `scipy.spatial.transform`
 may be made inside, too (`from_rotvec`, `from_quat`, `from_euler`, `from_matrix`, `identity`; `as_...`, `apply`, `inv`,
 `magnitude`, `*`); what SciPy answers with a ValueError when data say so is an ArithmeticError, as are Euler angles at a
 gimbal lock. Interpolants made outside may be called (`CubicSpline`, `PchipInterpolator`, `Akima1DInterpolator`,

@@ -232,7 +232,9 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
         return _called(ctx, callee, arguments, keywords)
     function = undecorated(callee)
     if not isinstance(function, FunctionType):
-        return _constant_call(ctx, callee, arguments, keywords)
+        routine = polyfills.routine(function)
+        return (_constant_call(ctx, callee, arguments, keywords) if routine is None
+                else _polyfill(ctx, callee, routine, arguments, keywords))
     package = (function.__module__ or "").split(".")[0]
     if (package, function.__name__) in OUTSIDE:
         return _native(ctx, callee, OUTSIDE[package, function.__name__], arguments, keywords)

@@ -210,6 +210,12 @@ def body_of(function: Any) -> Callable[..., Any] | None:
     return next((OUTSIDE_BODIES[p] for p in places if p in OUTSIDE_BODIES), None)
 
 
+def routine(callee: Any) -> Callable[..., Any] | None:
+    """The body of a routine of `scipy.linalg.lapack`."""
+    known = type(callee).__name__ == "fortran" and callee.__name__ == "function dgtsv"
+    return matrices.dgtsv if known else None
+
+
 def special_body(callee: Any) -> Callable[..., Any] | None:
     """The body of a function element by element that NumPy does not have."""
     known = isinstance(callee, np.ufunc) and callee not in UFUNCS

@@ -45,6 +45,7 @@ SYSTEMS = {
     "banded": lambda a, x: linalg.solve_banded((1, 2), a[:4] + 3.0 * (np.arange(4) == 2)[:, None], x),
     "exchanged": lambda a, x: linalg.solve_banded((2, 1), a[2:], a[:, :2]),
     "diagonal": lambda a, x: linalg.solve_banded((0, 0), a[:1] + 2.0, x),
+    "routine": lambda a, x: linalg.lapack.dgtsv(a[0, 1:], x + 2.0, a[1, :-1], a[:, :2])[3],
     "positive": lambda a, x: linalg.solveh_banded(np.stack((x, x * x + 3.0)), a[:, 1]),
     "positive, lower": lambda a, x: linalg.solveh_banded(np.stack((x * x + 3.0, x, 0.1 * x)), a[:, :2], lower=True),
     "assumed": lambda a, x: (linalg.solve(a, x, assume_a="upper triangular")
@@ -194,6 +195,8 @@ def test_complex_systems():
     lambda x: linalg.solve(A, x, assume_a="nothing"),
     lambda x: linalg.solve_banded((1, 1), A, x),
     lambda x: linalg.schur(A)[0] @ x,
+    lambda x: linalg.lapack.dgesv(A, x)[2],
+    lambda x: linalg.lapack.dgtsv(x[1:], x, x[1:], x)[1] * 2,
     lambda x: fft.dct(x, 5),
     lambda x: fft.dct(x + 1j),
     lambda x: integrate.romb(x),

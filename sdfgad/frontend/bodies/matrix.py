@@ -187,6 +187,13 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     return out[:, 0] if right.ndim == 1 else out
 
 
+def dgtsv(dl, d, du, b, overwrite_dl=False, overwrite_d=False, overwrite_du=False, overwrite_b=False):
+    """The solution, and LAPACK's word that there is one; its factors are left out."""
+    bands = np.zeros((3, len(d)))
+    bands[0, 1:], bands[1], bands[2, :-1] = du, d, dl
+    return None, None, None, solve_banded((1, 1), bands, np.asarray(b, np.float64)), 0
+
+
 def _rows(ab, low, high, dtype):
     """Each row of the matrix from its first element on that is stored: in column i - low of row i, or in column 0."""
     bands = np.asarray(ab)

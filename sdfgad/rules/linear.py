@@ -79,6 +79,25 @@ def strong_product(p: Expr, g: Expr) -> Expr:
     return algebra.select(is_zero(g), algebra.zero(g.dtype), algebra.mul(p, g))
 
 
+def product(p: Expr, t: Expr, singular: bool) -> Expr | None:
+    """The linear term `p * t`; a singular partial times an exact zero is zero, and so is what a choice leaves out."""
+    if algebra.is_number(p, 0):
+        return None
+    if algebra.is_number(p, 1):
+        return t
+    if algebra.is_number(p, -1):
+        return Call("neg", (t,), t.dtype)
+    if isinstance(p, Call) and _is_choice_of_numbers(p):
+        sides = [product(side, t, singular) for side in p.args[1:]]
+        return Call("select", (p.args[0], *(algebra.zero(t.dtype) if s is None else s for s in sides)), t.dtype)
+    return Call("scale" if singular and not isinstance(p, Const) else "times", (p, t), t.dtype)
+
+
+def _is_choice_of_numbers(p: Expr) -> bool:
+    return isinstance(p, Call) and p.fn == "select" and all(
+        isinstance(side, Const) or _is_choice_of_numbers(side) for side in p.args[1:])
+
+
 def is_zero(g: Expr) -> Expr:
     """Whether nothing of a number is there."""
     return Call("eq", (g, algebra.zero(g.dtype)), np.dtype(bool))

@@ -245,7 +245,7 @@ class _Differential:
                 continue
             p = partial.expr if isinstance(partial, Term) else algebra.number(partial, e.dtype)
             self.used_answer = self.used_answer or (answer is not None and _mentions(p, answer))
-            term = product(p, t, rule.singular and not _polynomial(e))
+            term = linear_rules.product(p, t, rule.singular and not _polynomial(e))
             total = term if total is None else total if term is None else algebra.add(total, term)
         return total
 
@@ -278,7 +278,7 @@ class _Differential:
     def with_partial(self, e: Call, answer: Expr | None) -> Expr | None:
         _, partial, x = e.args
         t = self.of(x)
-        return None if t is None else product(partial, t, singular=True)
+        return None if t is None else linear_rules.product(partial, t, singular=True)
 
     def attached(self, e: Call, answer: Expr | None) -> Expr | None:
         return self.of(e.args[1])
@@ -291,7 +291,7 @@ class _Differential:
         and how it changes is of no consequence."""
         p, t = e.args
         dp, dt = self.of(p), self.of(t)
-        total = None if dt is None else product(p, dt, singular=True)
+        total = None if dt is None else linear_rules.product(p, dt, singular=True)
         if dp is not None:
             zero = algebra.zero(e.dtype)
             other = algebra.select(linear_rules.is_zero(t), zero, Call("times", (t, dp), e.dtype))
@@ -317,17 +317,6 @@ _SPECIAL: Mapping[str, Callable[[_Differential, Call, Expr | None], Expr | None]
     "complex": _Differential.complex_, "abs": _Differential.abs, "with_partial": _Differential.with_partial,
     "scale": _Differential.scale, "attached": _Differential.attached,
     "displaced": _Differential.displaced})
-
-
-def product(p: Expr, t: Expr, singular: bool) -> Expr | None:
-    """The linear term `p * t`; a singular partial times an exact zero is zero."""
-    if algebra.is_number(p, 0):
-        return None
-    if algebra.is_number(p, 1):
-        return t
-    if algebra.is_number(p, -1):
-        return Call("neg", (t,), t.dtype)
-    return Call("scale" if singular and not isinstance(p, Const) else "times", (p, t), t.dtype)
 
 
 def _polynomial(e: Call) -> bool:

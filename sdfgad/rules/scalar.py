@@ -73,10 +73,12 @@ scalar_rule("hypot", lambda y, a, b: (a / y, b / y), [(0.6, -1.7)], singular=Tru
 scalar_rule("copysign", lambda y, a, b: (y.apply("sign") * a.apply("sign"), 0), [(0.6, -1.7)])
 scalar_rule("pow", lambda y, a, b: (_power_base(a, b), _power_exponent(y, a, b)), [(0.6, 1.7), (1.3, -0.4)], [_Z],
             singular=True)
-scalar_rule("maximum", lambda y, a, b: (_wins(a, b, "gt"), _wins(b, a, "gt")), [(0.6, -1.7), (0.1, 0.4)])
-scalar_rule("minimum", lambda y, a, b: (_wins(a, b, "lt"), _wins(b, a, "lt")), [(0.6, -1.7), (0.1, 0.4)])
-scalar_rule("fmax", lambda y, a, b: (_wins(a, b, "gt"), _wins(b, a, "gt")), [(0.6, -1.7), (0.1, 0.4)])
-scalar_rule("fmin", lambda y, a, b: (_wins(a, b, "lt"), _wins(b, a, "lt")), [(0.6, -1.7), (0.1, 0.4)])
+scalar_rule("maximum", lambda y, a, b: (_share(a, b), _share(b, a)), [(0.6, -1.7), (0.1, 0.4)])
+scalar_rule("minimum", lambda y, a, b: (_share(a, b, 0, 1), _share(b, a, 0, 1)), [(0.6, -1.7), (0.1, 0.4)])
+scalar_rule("fmax", lambda y, a, b: (_among_numbers(a, b, _share(a, b)), _among_numbers(b, a, _share(b, a))),
+            [(0.6, -1.7), (0.1, 0.4)])
+scalar_rule("fmin", lambda y, a, b: (_among_numbers(a, b, _share(a, b, 0, 1)), _among_numbers(b, a, _share(b, a, 0, 1))),
+            [(0.6, -1.7), (0.1, 0.4)])
 
 
 def _scaled_tail_slope(y: Term, x: Term) -> Term:
@@ -118,10 +120,15 @@ def _floor_quotient(a: Term, b: Term) -> Term:
     return (a / b).apply("floor")
 
 
-def _wins(a: Term, b: Term, fn: str) -> Term:
-    """1 for the winner, 0 for the loser, a half each on a tie."""
-    loses_or_ties = where(a.compare("eq", b), Term(number(0.5, a.expr.dtype)), 0)
-    return where(a.compare(fn, b), Term(number(1, a.expr.dtype)), loses_or_ties)
+def _share(a: Term, b: Term, larger: float = 1, smaller: float = 0) -> Term:
+    """What `a` gets where it is the larger one, and the smaller one; a half on a tie, and beside NaN."""
+    on_tie = where(a.compare("lt", b), Term(number(smaller, a.expr.dtype)), 0.5)
+    return where(a.compare("gt", b), Term(number(larger, a.expr.dtype)), on_tie)
+
+
+def _among_numbers(a: Term, b: Term, share: Term) -> Term:
+    """The share of `a` where NaN loses against any number."""
+    return where(a.compare("eq", a), where(b.compare("eq", b), share, 1), 0)
 
 
 def _power_base(a: Term, b: Term) -> Operand:

@@ -99,13 +99,13 @@ def lowest(x, bounds):
 
 
 def lowest_gradients(x, bounds):
-    """For each value and bound: 1 where it is the smaller one, a half on a tie, 0 elsewhere and beside NaN."""
+    """For each value and bound: 1 where it is the smaller one, 0 where it is the larger one, a half on a tie and beside NaN."""
     before = [x, *(np.minimum.reduce([x, *bounds[:k]]) for k in range(1, len(bounds)))]
     g, of_bounds = np.ones(x.shape), np.zeros(bounds.shape)
     for k, (old, bound) in reversed(list(enumerate(zip(before, bounds, strict=True)))):
-        tie = np.where(old == bound, 0.5, 0.0)
-        of_bounds[k] = np.where(bound < old, 1.0, tie) * g
-        g = np.where(old < bound, 1.0, tie) * g
+        share = np.where(bound < old, 1.0, np.where(bound > old, 0.0, 0.5))
+        of_bounds[k] = share * g
+        g = (1.0 - share) * g
     return g, of_bounds
 
 

@@ -45,6 +45,20 @@ def test_a_tie_gives_half_to_each(fn):
     assert slopes(X.apply(fn, Y), x=0.7, y=0.7) == [0.5, 0.5]
 
 
+@pytest.mark.parametrize("fn", ["fmax", "fmin"])
+def test_a_number_wins_against_nan(fn):
+    assert slopes(X.apply(fn, Y), x=np.nan, y=0.7) == [0.0, 1.0]
+    assert slopes(X.apply(fn, Y), x=0.7, y=np.nan) == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("fn, low", [("maximum", -0.7), ("minimum", 0.7), ("fmax", -0.7), ("fmin", 0.7)])
+def test_what_loses_has_no_slope_behind_a_pole(fn, low):
+    value = X.apply(fn, Term(algebra.number(0.0, np.dtype("f8")))).apply("abs").apply("sqrt")
+    made = program({"x": ()}, [one("s", (), value)])
+    _, found = program_gradient(made, {"x": np.array(low)}, ["x"])
+    assert found["x"] == 0
+
+
 @pytest.mark.parametrize("op", ["max", "min"])
 def test_ties_of_a_reduction_share(op):
     data = np.array([0.2, 0.9, 0.9, 0.9]) * (1 if op == "max" else -1)

@@ -9,7 +9,7 @@ from sdfgad.frontend.branches import run_if
 from sdfgad.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import BOOL, as_array
 from sdfgad.frontend.fields import SHARED
-from sdfgad.frontend.liveness import always_exits
+from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.merge import holder, in_container
 from sdfgad.frontend.none_or import NOWHERE, blank_of
 from sdfgad.frontend.raising import definite_parts, fail, opposite, raise_if
@@ -86,10 +86,25 @@ def loop_else(ctx: Context, stmt: ast.For | ast.While, until: str | None) -> Non
             names[flag] = ctx.builder.view(ctx.builder.arrays[until], weak=True, scalar=True)
     names[CONTINUE] = False
     if stmt.orelse:
-        live = ctx.frame.liveness.after[stmt]
-        guarded(ctx, lambda: ctx.execute(ctx, stmt.orelse), live, (BREAK, RETURN))
+        run_else(ctx, stmt, ctx.frame.liveness.after[stmt])
     _keep_bound(ctx)
-    ctx.frame.names[BREAK] = False
+    breaks_over(ctx, stmt)
+
+
+def run_else(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str]) -> None:
+    """The `else` of a loop that has come to its end. A `break` in it is one of the loop around, and has the same flag."""
+    if has_exit(stmt.orelse, (ast.Break,)):
+        if has_exit(stmt.body, (ast.Break,)):
+            raise ctx.refuse("a break of a loop, and one in its else that ends the loop around it",
+                             "set a flag in the loop, and look at it behind", "SG107")
+        ctx.frame.names[BREAK] = False
+    guarded(ctx, lambda: ctx.execute(ctx, stmt.orelse), live, (BREAK, RETURN))
+
+
+def breaks_over(ctx: Context, stmt: ast.For | ast.While) -> None:
+    """Behind a loop its own breaks are no matter any more."""
+    if not has_exit(stmt.orelse, (ast.Break,)):
+        ctx.frame.names[BREAK] = False
 
 
 def _keep_bound(ctx: Context) -> None:

@@ -23,7 +23,7 @@ from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
 from sdfgad.frontend.counted import lists_of, run_counted
 from sdfgad.frontend.elementwise import as_array, describe, int_value
 from sdfgad.frontend.exchanges import PASSED_OVER
-from sdfgad.frontend.exits import guarded, leave_flag, loop_else
+from sdfgad.frontend.exits import breaks_over, guarded, leave_flag, loop_else, run_else
 from sdfgad.frontend.generators import Yielding, run_generator
 from sdfgad.frontend.growing import least_to_grow, may_grow, run_growing
 from sdfgad.frontend.liveness import assigned, has_exit
@@ -275,7 +275,7 @@ def _peeled(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, most: int = 2, 
             _peeled(ctx, stmt, rest, bind, most - 1, lists)
 
     guarded(ctx, counted, ctx.frame.liveness.at_loop[stmt], (BREAK, RETURN))
-    ctx.frame.names[BREAK] = False
+    breaks_over(ctx, stmt)
 
 
 def _behind(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
@@ -316,10 +316,10 @@ def _unroll(ctx: Context, stmt: ast.For, count: int, item: Callable[[int], Value
             ctx.frame.names[CONTINUE] = False
             guarded(ctx, lambda: rest(k + 1), live, (BREAK, RETURN))
         elif stmt.orelse:
-            guarded(ctx, lambda: ctx.execute(ctx, stmt.orelse), live, (BREAK, RETURN))
+            run_else(ctx, stmt, live)
 
     rest(0)
-    ctx.frame.names[BREAK] = False
+    breaks_over(ctx, stmt)
 
 
 # loops of the program

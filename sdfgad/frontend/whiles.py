@@ -11,7 +11,7 @@ from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
 from sdfgad.frontend.counted import lists_of, run_counted
 from sdfgad.frontend.elementwise import BOOL, as_array
 from sdfgad.frontend.exchanges import PASSED_OVER
-from sdfgad.frontend.exits import guarded, leave_flag, loop_else
+from sdfgad.frontend.exits import breaks_over, guarded, leave_flag, loop_else, run_else
 from sdfgad.frontend.loop_forms import (
     LoopForm,
     changing_form,
@@ -63,7 +63,7 @@ def _peeled_while(ctx: Context, stmt: ast.While) -> None:
     """The first iteration, which is sure, on its own, as in `_peeled`."""
     first_iteration(ctx, stmt)
     guarded(ctx, lambda: _conditional(ctx, stmt), ctx.frame.liveness.at_loop[stmt], (BREAK, RETURN))
-    ctx.frame.names[BREAK] = False
+    breaks_over(ctx, stmt)
 
 
 def _unrolled_while(ctx: Context, stmt: ast.While) -> None:
@@ -79,10 +79,10 @@ def _unrolled_while(ctx: Context, stmt: ast.While) -> None:
             ctx.frame.names[CONTINUE] = False
             guarded(ctx, lambda: rest(trip + 1), live, (BREAK, RETURN))
         elif stmt.orelse:
-            guarded(ctx, lambda: ctx.execute(ctx, stmt.orelse), live, (BREAK, RETURN))
+            run_else(ctx, stmt, live)
 
     rest(0)
-    ctx.frame.names[BREAK] = False
+    breaks_over(ctx, stmt)
 
 
 def _conditional(ctx: Context, stmt: ast.While, blanks: bool = False, rows: Rows | None = None) -> None:

@@ -7,11 +7,37 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sdfgad.errors import UnsupportedError
+from sdfgad.frontend import parse
 from tests.frontend.checking import check
 from tests.frontend.programs import V6, Case, collector
 
 CASES: list[Case] = []
 case = collector(CASES)
+
+
+@case(V6)
+@case(0.1 * V6)
+def break_in_an_else(x):
+    """It ends the loop around."""
+    s, n = x[1], 0
+    for t in range(12):
+        for k in range(12):
+            s = s + 0.01 * k
+        else:
+            s = s * 0.5 + 1.0
+            if s > 1.6 + x[2]:
+                break
+        s = s - 0.1 * t
+    while n < 12:
+        m, n = 0, n + 1
+        while m < 2:
+            m, s = m + 1, s * 1.1
+        else:
+            if s > 2.5:
+                break
+        s = s + 0.2
+    return s
 
 
 @case(V6, 4)
@@ -195,3 +221,18 @@ def test_what_a_form_that_was_refused_had_not_stored_yet_is_forgotten():
         return np.sum(x) + held[2]
 
     check(program, np.linspace(0.0, 1.0, 5))
+
+
+def test_breaks_of_two_loops_with_one_flag_are_refused():
+    def both(x):
+        for t in range(5):
+            for v in x:
+                if v > 0.9:
+                    break
+            else:
+                if x[0] > t:
+                    break
+        return x[t]
+
+    with pytest.raises(UnsupportedError, match="one in its else that ends the loop around it"):
+        parse(both, (V6,))

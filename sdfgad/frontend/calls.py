@@ -239,8 +239,7 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     if (package, function.__name__) in OUTSIDE:
         return _native(ctx, callee, OUTSIDE[package, function.__name__], arguments, keywords)
     of_sparse = (function.__module__ or "").startswith("scipy.sparse")
-    known = of_sparse and is_of_constants(function)
-    if known and all(map(is_known, (*map(plain_list, arguments), *keywords.values()))):
+    if of_sparse and is_of_constants(function) and all(map(is_known, (*map(plain_list, arguments), *keywords.values()))):
         return _constant_call(ctx, callee, arguments, keywords)
     if (body := polyfills.body_of(function)) is not None:
         given = [sparse.given(ctx, a) for a in arguments] if of_sparse else arguments

@@ -99,7 +99,7 @@ def lowest(x, bounds):
 
 
 def lowest_gradients(x, bounds):
-    """For each value and bound: 1 where it is the smaller one, 0 where it is the larger one, a half on a tie and beside NaN."""
+    """For each value and bound: 1 where it is smaller, 0 where it is larger, a half on a tie and beside NaN."""
     before = [x, *(np.minimum.reduce([x, *bounds[:k]]) for k in range(1, len(bounds)))]
     g, of_bounds = np.ones(x.shape), np.zeros(bounds.shape)
     for k, (old, bound) in reversed(list(enumerate(zip(before, bounds, strict=True)))):

@@ -232,18 +232,17 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
         return _called(ctx, callee, arguments, keywords)
     function = undecorated(callee)
     if not isinstance(function, FunctionType):
-        routine = polyfills.routine(function)
-        return (_constant_call(ctx, callee, arguments, keywords) if routine is None
-                else _polyfill(ctx, callee, routine, arguments, keywords))
+        return _constant_call(ctx, callee, arguments, keywords)
     package = (function.__module__ or "").split(".")[0]
     if (package, function.__name__) in OUTSIDE:
         return _native(ctx, callee, OUTSIDE[package, function.__name__], arguments, keywords)
     of_sparse = (function.__module__ or "").startswith("scipy.sparse")
-    if of_sparse and is_of_constants(function) and all(map(is_known, (*map(plain_list, arguments), *keywords.values()))):
+    given = [*map(plain_list, arguments), *keywords.values()]
+    if of_sparse and is_of_constants(function) and all(map(is_known, given)):
         return _constant_call(ctx, callee, arguments, keywords)
     if (body := polyfills.body_of(function)) is not None:
-        given = [sparse.given(ctx, a) for a in arguments] if of_sparse else arguments
-        return _polyfill(ctx, callee, body, given, keywords)
+        arguments = [sparse.given(ctx, a) for a in arguments] if of_sparse else arguments
+        return _polyfill(ctx, callee, body, arguments, keywords)
     if is_of_constants(function):
         return _constant_call(ctx, callee, arguments, keywords)
     if is_verb(function):
@@ -284,7 +283,8 @@ def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keyw
             return _made_now(ctx, callee(*arguments, **keywords))
         except (TypeError, ValueError) as error:
             raise ctx.refuse(f"a call that fails: {error}", code="SG102") from error
-    if isinstance(callee, type) and (body := polyfills.body_of(callee)) is not None:
+    body = polyfills.body_of(callee) if isinstance(callee, type) else polyfills.routine(callee)
+    if body is not None:
         return _polyfill(ctx, callee, body, [sparse.given(ctx, a) for a in arguments], keywords)
     help = on_call(callee, "only NumPy functions and Python functions with source are understood")
     raise ctx.refuse(f"a call of {describe(callee)}", help, "SG121")

@@ -92,7 +92,7 @@ def loop_else(ctx: Context, stmt: ast.For | ast.While, until: str | None) -> Non
 
 
 def run_else(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str]) -> None:
-    """The `else` of a loop that has come to its end. A `break` in it is one of the loop around, and has the same flag."""
+    """The `else` of a loop that has come to its end. A `break` in it is one of the loop around, with the same flag."""
     if has_exit(stmt.orelse, (ast.Break,)):
         if has_exit(stmt.body, (ast.Break,)):
             raise ctx.refuse("a break of a loop, and one in its else that ends the loop around it",

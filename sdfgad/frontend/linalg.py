@@ -218,7 +218,8 @@ def _without_ellipsis(ctx: Context, subscripts: str, values: Sequence[ArrayValue
 def _without_repeated_axes(ctx: Context, values: Sequence[ArrayValue],
                            names: Sequence[str]) -> tuple[list[ArrayValue], list[str]]:
     """`mn,md->mnd` of one row and three   ->   `n,md->mnd`: one is the same for all three."""
-    many = {c for v, n in zip(values, names, strict=True) for c, size in zip(n, v.shape, strict=True) if size.const != 1}
+    sizes = [pair for v, n in zip(values, names, strict=True) for pair in zip(n, v.shape, strict=True)]
+    many = {c for c, size in sizes if size.const != 1}
     once = [[k for k, c in enumerate(n) if v.shape[k].const == 1 and c in many and n.count(c) == 1]
             for v, n in zip(values, names, strict=True)]
     return ([as_array(ctx, squeeze(ctx, v, tuple(axes))) if axes else v for v, axes in zip(values, once, strict=True)],

@@ -77,8 +77,8 @@ scalar_rule("maximum", lambda y, a, b: (_share(a, b), _share(b, a)), [(0.6, -1.7
 scalar_rule("minimum", lambda y, a, b: (_share(a, b, 0, 1), _share(b, a, 0, 1)), [(0.6, -1.7), (0.1, 0.4)])
 scalar_rule("fmax", lambda y, a, b: (_among_numbers(a, b, _share(a, b)), _among_numbers(b, a, _share(b, a))),
             [(0.6, -1.7), (0.1, 0.4)])
-scalar_rule("fmin", lambda y, a, b: (_among_numbers(a, b, _share(a, b, 0, 1)), _among_numbers(b, a, _share(b, a, 0, 1))),
-            [(0.6, -1.7), (0.1, 0.4)])
+scalar_rule("fmin", lambda y, a, b: (_among_numbers(a, b, _share(a, b, 0, 1)),
+                                     _among_numbers(b, a, _share(b, a, 0, 1))), [(0.6, -1.7), (0.1, 0.4)])
 
 
 def _scaled_tail_slope(y: Term, x: Term) -> Term:

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cached_property
+from inspect import getattr_static
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,7 +37,9 @@ def _is_key(key: Any) -> bool:
 def _fields(value: Any) -> Mapping[str, Any] | None:
     found = {f.name: getattr(value, f.name, value) for f in fields(value)}
     complete = not any(v is value for v in found.values())
-    return found if complete else None
+    kept = any(isinstance(getattr_static(type(value), name, None), cached_property)
+               for name in getattr(value, "__dict__", {}) if name not in found)
+    return found if complete and not kept else None  # what has been computed of the fields before stays as it was
 
 
 def is_named(form: type) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from sdfgad.frontend import parse
+from sdfgad.ir.interpret import run
 from tests.frontend.checking import check
 from tests.frontend.programs import V6, Case, collector
 from tests.frontend.refusing import check_refusal
@@ -223,11 +224,6 @@ def frozen_update(x, p):
     return x
 
 
-@refused(1, "which its class computes", V6, Material(V6))
-def cached_value(x, p):
-    return x * p.total
-
-
 @refused(1, "a comparison of dictionaries or objects", V6, {"a": 1}, {"a": 1})
 def equal_dicts(x, p, q):
     return x if p == q else x * 2
@@ -252,3 +248,18 @@ def unknown_attribute(x, p):
 @pytest.mark.parametrize(("fn", "arguments", "line", "what"), REFUSED, ids=[r[0].__name__ for r in REFUSED])
 def test_refusal(fn, arguments, line, what):
     check_refusal(fn, arguments, line, what)
+
+
+def test_cached_properties_of_arguments() -> None:
+    """One that has been asked for before stays as it was."""
+    fresh, known = Material(2 * V6), Material(2 * V6)
+    assert known.total > 0
+    known.rho = 3 * known.rho
+
+    def fn(x, p):
+        return x * p.total
+
+    check(fn, V6, known)
+    parsed = parse(fn, (V6, fresh), {})
+    value = run(parsed.program, {k: np.asarray(v) for k, v in parsed.collect((V6, fresh), {}).items()})
+    np.testing.assert_allclose(value, V6 * fresh.total)

@@ -192,7 +192,7 @@ def list_that_grows_as_data_say(x):
 def growing_array(x):
     y = x[:1]
     for i in range(150):
-        y = np.concatenate((y, x[i:i + 1]))
+        y = np.concatenate((y, x[:i]))
     return y
 
 

@@ -12,7 +12,7 @@ from tests.support.oracle import check_same
 
 
 def largest(u):
-    return max([u[k] * k for k in range(40)])
+    return max([u[k] * k for k in tuple(range(40))])  # written out
 
 
 def test_a_chain_of_choices_does_not_double_at_every_link():

@@ -17,7 +17,6 @@ if _typing.TYPE_CHECKING:
     from sdfgad.arrays import DistributedArray, spec
     from sdfgad.batches import vmap
     from sdfgad.calls.buffers import release
-    from sdfgad.checkpoint.plan import Plan
     from sdfgad.codegen.cache import cache
     from sdfgad.custom import custom_jvp, custom_vjp
     from sdfgad.errors import (
@@ -43,6 +42,7 @@ if _typing.TYPE_CHECKING:
     from sdfgad.graphs import to_sdfg
     from sdfgad.implicit import fixed_point, linear_solve, root
     from sdfgad.matrices import hessian, hvp, jacobian
+    from sdfgad.plans.plan import Plan
     from sdfgad.products import jvp, vjp
     from sdfgad.testing import check_grads
 
@@ -69,7 +69,7 @@ _HOMES = _types.MappingProxyType(
        "fixed_point": "sdfgad.implicit", "linear_solve": "sdfgad.implicit", "root": "sdfgad.implicit",
        "as_scipy": "sdfgad.adapters.optimize", "as_jax": "sdfgad.adapters.entrances",
        "as_torch": "sdfgad.adapters.entrances", "custom_jvp": "sdfgad.custom", "custom_vjp": "sdfgad.custom",
-       "DistributedArray": "sdfgad.arrays", "spec": "sdfgad.arrays", "Plan": "sdfgad.checkpoint.plan"}
+       "DistributedArray": "sdfgad.arrays", "spec": "sdfgad.arrays", "Plan": "sdfgad.plans.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")
 )
 

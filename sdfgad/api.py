@@ -22,7 +22,6 @@ from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import of_method, reduced
 from sdfgad.calls.replicated import digest_of, replicated_leaves, summed
 from sdfgad.calls.results import one_or_all
-from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
 from sdfgad.config import chosen_target, limit_of_block, settings, within
 from sdfgad.errors import UsageError
@@ -33,6 +32,7 @@ from sdfgad.options import check_aux, check_options
 from sdfgad.pipeline import Derivative, Request
 from sdfgad.plans.alternatives import plans_on_front
 from sdfgad.plans.pins import Names, pins_of
+from sdfgad.plans.plan import Plan
 from sdfgad.report.ranks import RankPlans
 from sdfgad.second import DerivativeFunction, Differentiated, SecondGradient, refuse_options
 from sdfgad.thresholds import thresholds

@@ -9,12 +9,12 @@ from sdfgad.batched_matrices import BatchedMatrix
 from sdfgad.calls.arguments import Bound, Leaves, as_called
 from sdfgad.calls.directions import taken
 from sdfgad.calls.results import one_or_all
-from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
 from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.frontend.graphs.function import GraphFunction, as_function
 from sdfgad.matrices import MatrixFunction
 from sdfgad.over_batch import BatchObjective, OverBatch, Vmapped, moved
+from sdfgad.plans.plan import Plan
 from sdfgad.products import Pullback
 from sdfgad.second import DerivativeFunction, is_single
 from sdfgad.tracebacks import shortened

@@ -182,7 +182,7 @@ def plan(
     if _plans_of_ranks(loaded, options):
         return
     if plan_file:
-        options["plan"] = import_module("sdfgad.checkpoint.plan").Plan.load(plan_file)
+        options["plan"] = import_module("sdfgad.plans.plan").Plan.load(plan_file)
     made = _plan_of(loaded, options, int(points or 0), measure)
     if html_file:
         _write(html_file, made.to_html())
@@ -260,7 +260,7 @@ def export(
     loaded = load_subject(target, sizes=read_sizes(sizes), arguments=arguments, preset=preset, data=False)
     options = _differentiation(loaded, wrt, output) | {n: value for n, value in choices.items() if value is not None}
     if plan_file:
-        options["plan"] = import_module("sdfgad.checkpoint.plan").Plan.load(plan_file)
+        options["plan"] = import_module("sdfgad.plans.plan").Plan.load(plan_file)
     options["memory_limit"] = choices["memory_limit"] or None
     name = name or target.rpartition(":")[2]
     made = sdfgad.export(loaded.function, *loaded.arguments, folder=folder or name, name=name,

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sdfgad.checkpoint.plan import Plan
 from sdfgad.config import DEVICES
 from sdfgad.errors import UsageError
+from sdfgad.plans.plan import Plan
 from sdfgad.second import refuse_derivatives
 
 

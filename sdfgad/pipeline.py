@@ -25,7 +25,6 @@ from sdfgad.calls.measure import Usage, check_peak, measured, usage_of
 from sdfgad.calls.results import extract, fill
 from sdfgad.calls.spill import check_spill
 from sdfgad.checkpoint.outlook import Measured
-from sdfgad.checkpoint.plan import Plan
 from sdfgad.codegen.cache import key_of
 from sdfgad.codegen.program import Executable, compile_program
 from sdfgad.codegen.targets import chosen
@@ -43,7 +42,9 @@ from sdfgad.ir.verify import SOURCE
 from sdfgad.memory import format_bytes
 from sdfgad.plans.alternatives import told
 from sdfgad.plans.disk_cache import Found, recalled
-from sdfgad.plans.planning import Choice, Emission
+from sdfgad.plans.emission import Emission
+from sdfgad.plans.plan import Plan
+from sdfgad.plans.planning import Choice
 from sdfgad.plans.progress import progress
 from sdfgad.plans.ranks import built_in, check_target, planned_together, set_share, silent_part, with_share
 from sdfgad.plans.recipe import Recipe, arrays_of, distributed, kept_arrays, seen

@@ -14,13 +14,14 @@ from typing import Any, TypeVar
 from sdfgad.calls.agreement import Agreement, whole_handles
 from sdfgad.calls.arguments import Bound
 from sdfgad.calls.communicators import communicator_of
+from sdfgad.checkpoint.decided import STORE
 from sdfgad.checkpoint.outlook import Measured, MessageCount, MessageCounts
-from sdfgad.checkpoint.plan import STORE, Plan
 from sdfgad.codegen.mpi_log import MessageNote, noted_messages
 from sdfgad.errors import UnsupportedError, UsageError, unsupported
 from sdfgad.frontend.surroundings import Surroundings
 from sdfgad.ir.messages import SWEEPS, messages
 from sdfgad.pipeline import Derivative, Primal
+from sdfgad.plans.plan import Plan
 from sdfgad.plans.ranks_decide import forget_answers
 from sdfgad.plans.traffic import sent_by
 from sdfgad.pushforwards import Pushforward

@@ -13,7 +13,7 @@ import sdfgad
 from sdfgad.calls.arguments import bind
 from sdfgad.calls.buffers import LEAST_BYTES, room
 from sdfgad.calls.measure import Usage, check_peak, promised_bytes
-from sdfgad.checkpoint.plan import Predicted
+from sdfgad.checkpoint.decided import Predicted
 from sdfgad.errors import MemoryLimitError, PeakWarning
 from sdfgad.pipeline import Derivative, Request, derive
 from tests.data import memory_programs as programs

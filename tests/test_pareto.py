@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.checkpoint.plan import Plan
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UsageError
 from sdfgad.plans import alternatives
+from sdfgad.plans.plan import Plan
 from sdfgad.report import charts
 from tests.support.schema import complaints
 

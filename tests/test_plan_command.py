@@ -11,7 +11,7 @@ import pytest
 
 import sdfgad
 from sdfgad import cli
-from sdfgad.checkpoint.plan import Plan
+from sdfgad.plans.plan import Plan
 from tests.support.schema import complaints
 
 ROOT = Path(sdfgad.__file__).parent.parent

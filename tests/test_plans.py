@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.checkpoint.plan import RECOMPUTE, Plan
+from sdfgad.checkpoint.decided import RECOMPUTE
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable
 from sdfgad.plans import planning
+from sdfgad.plans.plan import Plan
 from tests.support.plans import recompute_where_possible
 
 X = np.array([0.3, 0.7, 1.1, 0.4])

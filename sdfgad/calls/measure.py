@@ -16,8 +16,8 @@ import numpy as np
 
 from sdfgad.callers import warn
 from sdfgad.calls.directions import PlainDirection
+from sdfgad.checkpoint.decided import Predicted
 from sdfgad.checkpoint.outlook import Measured
-from sdfgad.checkpoint.plan import Predicted
 from sdfgad.codegen.program import Executable
 from sdfgad.config import settings
 from sdfgad.errors import MemoryLimitError, PeakWarning

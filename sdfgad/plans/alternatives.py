@@ -10,14 +10,15 @@ from itertools import chain, islice
 from sdfgad.analysis.cost import seconds_of
 from sdfgad.checkpoint.modes import SEGMENTS, STORE_ALL, Mode, each, price
 from sdfgad.checkpoint.outlook import About, FrontPoint, LoopRow, Outlook
-from sdfgad.checkpoint.plan import Plan
 from sdfgad.checkpoint.schedule import ScheduledLoop, ScheduleProblem
 from sdfgad.checkpoint.schedule_plan import Rebuild, SchedulePlan, store_everything
 from sdfgad.checkpoint.solve import Bounds, Planner, between
 from sdfgad.checkpoint.verify import Verdict, verify
 from sdfgad.config import config, for_same_target, settings
 from sdfgad.errors import PlanNotExecutable, UsageError
-from sdfgad.plans.planning import Choice, Emission
+from sdfgad.plans.emission import Emission
+from sdfgad.plans.plan import Plan
+from sdfgad.plans.planning import Choice
 from sdfgad.plans.timeline import timeline_of
 from sdfgad.reverse.problem import open_loops
 

@@ -11,10 +11,8 @@ from functools import cached_property
 from types import MappingProxyType
 
 from sdfgad.analysis.cost import seconds_of
-from sdfgad.analysis.lifetimes import Held
+from sdfgad.checkpoint.decided import INVERSE, RECOMPUTE, STORE
 from sdfgad.checkpoint.modes import STORE_ALL, Mode
-from sdfgad.checkpoint.plan import INVERSE, RECOMPUTE, STORE, Plan
-from sdfgad.checkpoint.problem import Problem
 from sdfgad.checkpoint.roofline import Machine
 from sdfgad.checkpoint.schedule import SNAPSHOT, ScheduleProblem
 from sdfgad.checkpoint.schedule import STORE as PIN_STORE
@@ -28,7 +26,9 @@ from sdfgad.ir.program import Program
 from sdfgad.ir.walk import statements
 from sdfgad.memory import format_bytes
 from sdfgad.names import loop_name
+from sdfgad.plans.emission import Emission
 from sdfgad.plans.fallback import smaller_modes
+from sdfgad.plans.plan import Plan
 from sdfgad.reverse.problem import open_loops, schedule_of
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.thresholds import thresholds
@@ -46,57 +46,6 @@ SURE = 1.1
 """A loop whose iterations are independent keeps the records of one of them unless storing all is that much faster."""
 NO_MODES: Mapping[str, Mode] = MappingProxyType({})
 NOBODY: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A gradient program after the last pass, the problem it answers, and what it holds."""
-
-    program: Program
-    problem: Problem
-    held: Held
-
-
-@dataclass(frozen=True)
-class Emission:
-    """A gradient program as the sweeps give it, and what it keeps. finish: does what is left to do."""
-
-    made: Gradient
-    modes: Mapping[str, Mode]
-    finish: Callable[[Gradient], Finished] = field(repr=False)
-
-    @cached_property
-    def finished(self) -> Finished:
-        return self.finish(self.made)
-
-    @property
-    def whole(self) -> Program:
-        return self.finished.program
-
-    @property
-    def problem(self) -> Problem:
-        return self.finished.problem
-
-    @property
-    def recomputed(self) -> frozenset[str]:
-        return frozenset(k.name for k in self.made.kept if k.again)
-
-    @property
-    def undone(self) -> frozenset[str]:
-        return frozenset(k.name for k in self.made.kept if k.undone)
-
-    @property
-    def stored(self) -> frozenset[str]:
-        return frozenset(i.name for i in self.problem.items) - self.recomputed - self.undone
-
-    @cached_property
-    def peak(self) -> int:
-        """Bytes of all arrays; growable tapes are not in it."""
-        return self.problem.peak_bytes(i.name for i in self.problem.items if i.name in self.stored)
-
-    def seconds(self, machine: Machine) -> float:
-        """Estimated time of one run."""
-        return seconds_of(self.whole.body, self.whole.arrays, machine.seconds)
 
 
 Emit = Callable[[frozenset[str], Mapping[str, Mode], frozenset[str]], Emission]

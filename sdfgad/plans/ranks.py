@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sdfgad.checkpoint.plan import STORE, Plan
+from sdfgad.checkpoint.decided import STORE
 from sdfgad.codegen.targets import chosen
 from sdfgad.errors import MemoryLimitError, unsupported
 from sdfgad.frontend import Parsed
@@ -15,7 +15,9 @@ from sdfgad.ir.program import Array, Program
 from sdfgad.ir.walk import statements
 from sdfgad.memory import format_bytes
 from sdfgad.names import fresh
-from sdfgad.plans.planning import Choice, Emission
+from sdfgad.plans.emission import Emission
+from sdfgad.plans.plan import Plan
+from sdfgad.plans.planning import Choice
 from sdfgad.plans.ranks_decide import planned_by_all
 from sdfgad.plans.recipe import Recipe, kept_arrays
 from sdfgad.plans.request import share_of

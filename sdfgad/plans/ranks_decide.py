@@ -13,15 +13,16 @@ from types import MappingProxyType
 from typing import Any
 
 from sdfgad.checkpoint.modes import STORE_ALL, Mode
-from sdfgad.checkpoint.plan import Plan
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable
 from sdfgad.frontend import Parsed
 from sdfgad.ir.messages import communicates, is_message
 from sdfgad.ir.program import Block, Loop, Stmt
 from sdfgad.ir.walk import rebuild, statements
 from sdfgad.memory import format_bytes
+from sdfgad.plans.emission import Emission
 from sdfgad.plans.message_loops import all_received, message_traffic
-from sdfgad.plans.planning import Choice, Emission
+from sdfgad.plans.plan import Plan
+from sdfgad.plans.planning import Choice
 from sdfgad.plans.recipe import Recipe
 from sdfgad.plans.search import planned
 from sdfgad.ranks import AnswersNeeded

@@ -18,7 +18,8 @@ from sdfgad.frontend import Parsed
 from sdfgad.ir.program import Program, View, views_of
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED
-from sdfgad.plans.planning import Choice, Emission, Finished
+from sdfgad.plans.emission import Emission, Finished
+from sdfgad.plans.planning import Choice
 from sdfgad.plans.request import Request, keeping_share, share_of
 from sdfgad.reverse.inversion import worth_undoing
 from sdfgad.reverse.preaccumulate import preaccumulate

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.checkpoint.plan import Plan
 from sdfgad.errors import DtypeError, OutputError
 from sdfgad.frontend import Parsed
 from sdfgad.ir.expr import const
 from sdfgad.ir.messages import SHARE, communicates
 from sdfgad.ir.program import Array, Map, Program, Store, View
 from sdfgad.names import fresh
+from sdfgad.plans.plan import Plan
 from sdfgad.transform.cutting.blocks import Distribution
 from sdfgad.trees import leaves, mapped, sequence
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 from math import inf
 
 from sdfgad.checkpoint.modes import Mode
-from sdfgad.checkpoint.plan import Plan
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, SdfgadError, UnsupportedError
 from sdfgad.memory import format_bytes
 from sdfgad.plans.disk_cache import Found, recalled
-from sdfgad.plans.planning import Choice, Emission, Finished
+from sdfgad.plans.emission import Emission, Finished
+from sdfgad.plans.plan import Plan
+from sdfgad.plans.planning import Choice
 from sdfgad.plans.recipe import Recipe
 from sdfgad.reverse.sweeps import Gradient
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from sdfgad.analysis.lifetimes import GAPS, Held
 from sdfgad.checkpoint.outlook import Moment
-from sdfgad.plans.planning import Emission
+from sdfgad.plans.emission import Emission
 
 MOMENTS = 40
 """At most so many of each sweep: of those in between the fullest."""

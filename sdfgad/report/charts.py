@@ -4,13 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from html import escape
 from math import floor, log10
-from typing import TYPE_CHECKING
 
+from sdfgad.checkpoint.decided import Decided
+from sdfgad.checkpoint.outlook import Moment
 from sdfgad.memory import format_bytes
-
-if TYPE_CHECKING:
-    from sdfgad.checkpoint.outlook import Moment
-    from sdfgad.checkpoint.plan import Plan
 
 WIDTH, HEIGHT = 760, 300
 LEFT, RIGHT, TOP, BOTTOM = 70, 180, 16, 36
@@ -74,7 +71,7 @@ def _phases(timeline: Sequence[Moment], step: float) -> Iterator[str]:
     yield _text(middle + (len(timeline) - turn) * step / 2, HEIGHT - 14, "reverse sweep", "middle")
 
 
-def front_chart(plan: Plan) -> str:
+def front_chart(plan: Decided) -> str:
     """Peak against time, both on log axes: the front, the chosen plan, store-all, the floor and the limit."""
     look = plan.outlook
     if look is None or min(look.time_factor, look.store_all_factor, look.floor_bytes) <= 0:

@@ -2,13 +2,10 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
+from sdfgad.checkpoint.decided import Decided
 from sdfgad.report.charts import front_chart, timeline_chart
 from sdfgad.report.text import HEADINGS, NOTHING, RIGHT, figures, header, table
-
-if TYPE_CHECKING:
-    from sdfgad.checkpoint.plan import Plan
 
 STYLE = """\
 .sdfgad { font: 15px/1.5 system-ui, sans-serif; color: #222; background: #fff; }
@@ -43,12 +40,12 @@ _PAGE = """\
 """
 
 
-def page(plan: Plan) -> str:
+def page(plan: Decided) -> str:
     """The report as a page of its own."""
     return _PAGE.format(title=escape(plan.target), body=fragment(plan))
 
 
-def fragment(plan: Plan) -> str:
+def fragment(plan: Decided) -> str:
     """The same for a notebook: figures, timeline, front, table."""
     title = f"plan for {plan.target}"
     parts = [f"<style>{STYLE}</style>", f"<h1>{escape(title)}</h1>", _text(header(plan)), _text(figures(plan))]
@@ -65,7 +62,7 @@ def _text(lines: list[str]) -> str:
     return f"<pre>{escape(text)}</pre>" if lines else ""
 
 
-def _table(plan: Plan) -> str:
+def _table(plan: Decided) -> str:
     rows = table(plan)
     if not rows:
         return f"<p>{escape(NOTHING)}</p>"

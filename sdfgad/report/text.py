@@ -6,15 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from sdfgad.checkpoint.decided import Decided, Predicted
+from sdfgad.checkpoint.outlook import Argument, DeviceLoop, DeviceWork, LoopRow, Measured, Outlook, Traffic
+from sdfgad.checkpoint.problem import Item
 from sdfgad.memory import format_bytes
 from sdfgad.names import loop_name
-
-if TYPE_CHECKING:
-    from sdfgad.checkpoint.outlook import Argument, DeviceLoop, DeviceWork, LoopRow, Measured, Outlook, Traffic
-    from sdfgad.checkpoint.plan import Plan, Predicted
-    from sdfgad.checkpoint.problem import Item
 
 WIDTH = 80
 HEADINGS = ("array", "where", "lives in", "bytes", "decision", "extra time", "because")
@@ -37,13 +34,13 @@ class Line:
     kind: str
 
 
-def report(plan: Plan) -> str:
+def report(plan: Decided) -> str:
     """Header, table, and the figures that say whether it fits and how slow it is."""
     lines = [*header(plan), "", *_table(table(plan)), "", *figures(plan)]
     return "\n".join(line.rstrip() for line in lines)
 
 
-def header(plan: Plan) -> list[str]:
+def header(plan: Decided) -> list[str]:
     """Whom the plan is for."""
     about = plan.about
     facts = [f"wrt {', '.join(about.wrt)}"] if about.wrt else []
@@ -96,7 +93,7 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=" ", subsequent_indent="   ", break_on_hyphens=False)
 
 
-def table(plan: Plan) -> list[Line]:
+def table(plan: Decided) -> list[Line]:
     """A row for the values of an array that share a fate, and one for each loop that may start again."""
     look = plan.outlook
     groups: dict[tuple[str, str, str, bool, str, str], list[Item]] = {}
@@ -106,7 +103,7 @@ def table(plan: Plan) -> list[Line]:
     return [_row(plan, group, look) for group in rows] + [_loop_row(row, look) for row in (look.loops if look else ())]
 
 
-def _row(plan: Plan, items: Sequence[Item], look: Outlook | None) -> Line:
+def _row(plan: Decided, items: Sequence[Item], look: Outlook | None) -> Line:
     first = items[0]
     decision = plan.decisions[first.name]
     size = "growable" if any(i.bytes is None for i in items) else format_bytes(sum(i.bytes or 0 for i in items))
@@ -123,7 +120,7 @@ def _place(items: Sequence[Item], own: str) -> str:
     return "-" if not file else f"line {span}" if file == own else f"{file}:{span}"
 
 
-def _because(plan: Plan, items: Sequence[Item]) -> str:
+def _because(plan: Decided, items: Sequence[Item]) -> str:
     """One reason for all: ``needed by line 12, 43``."""
     reasons = list(dict.fromkeys(plan.reason(i) for i in items))
     numbers = [r.split(",")[0].removeprefix(NEEDED) for r in reasons]
@@ -178,7 +175,7 @@ def _cell(text: str, width: int, right: bool) -> str:
     return short.rjust(width) if right else short.ljust(width)
 
 
-def figures(plan: Plan) -> list[str]:
+def figures(plan: Decided) -> list[str]:
     """Does it fit, how slow is it, and what would more or less memory bring."""
     predicted, look = plan.predicted, plan.outlook
     sizes = [f"limit {'none' if plan.limit_bytes is None else format_bytes(plan.limit_bytes)}",
@@ -218,7 +215,7 @@ def _growing(predicted: Predicted) -> str:
     return text
 
 
-def _solver(plan: Plan) -> str:
+def _solver(plan: Decided) -> str:
     if plan.schedule is None:
         return "solver not asked"
     said = plan.schedule.solver
@@ -236,7 +233,7 @@ def _side_by_side(parts: Sequence[str]) -> list[str]:
     return lines
 
 
-def _neighbours(plan: Plan, look: Outlook) -> list[str]:
+def _neighbours(plan: Decided, look: Outlook) -> list[str]:
     """The points on the front to either side, or all of them."""
     points = [f"{format_bytes(p.peak_bytes)} -> {p.time_factor:.1f} x" for p in look.front]
     if look.whole:

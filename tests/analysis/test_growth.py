@@ -7,8 +7,8 @@ import numpy as np
 
 import sdfgad
 from sdfgad.calls.measure import promised_bytes
-from sdfgad.checkpoint.plan import Plan
 from sdfgad.memory import format_bytes
+from sdfgad.plans.plan import Plan
 from tests.support.schema import complaints
 
 N, ROWS = 600, 40

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sdfgad.checkpoint.plan import RECOMPUTE, STORE, Plan
+from sdfgad.checkpoint.decided import RECOMPUTE, STORE
 from sdfgad.checkpoint.problem import Item, Problem
 from sdfgad.errors import UsageError
+from sdfgad.plans.plan import Plan
 from tests.support.plans import recompute_where_possible, store_all
 
 ITEMS = (Item("h@4", "h", 800, "model.py", 4, "needed by line 5", True, 100),

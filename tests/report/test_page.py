@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 import pytest
 
 from sdfgad.checkpoint.outlook import Moment
-from sdfgad.checkpoint.plan import Plan
 from sdfgad.checkpoint.problem import Item, Problem
+from sdfgad.plans.plan import Plan
 from sdfgad.report.charts import BOTTOM, HEIGHT, MOST_ARRAYS, OTHERS, TOP, front_chart, timeline_chart
 from tests.report.test_text import LOOK, PLAN, PLANS, PROBLEM
 from tests.support.plans import store_all

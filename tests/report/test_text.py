@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from sdfgad.checkpoint.decided import RECOMPUTE, STORE
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.outlook import About, Argument, FrontPoint, LoopRow, Measured, Moment, Outlook
-from sdfgad.checkpoint.plan import RECOMPUTE, STORE, Plan
 from sdfgad.checkpoint.problem import Item, Problem
 from sdfgad.checkpoint.schedule import FORWARD, REVERSE, ScheduledBlock, ScheduleProblem
 from sdfgad.checkpoint.schedule_plan import OPTIMAL, SchedulePlan, SolverReport
+from sdfgad.plans.plan import Plan
 from tests.support.plans import store_all
 
 ITEMS = (Item("h@4", "h", 800_000, "model.py", 4, "needed by line 5", False, 0, loop="t@3"),

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.checkpoint.plan import INVERSE, STORE, Plan
+from sdfgad.checkpoint.decided import INVERSE, STORE
 from sdfgad.errors import PlanNotExecutable
 from sdfgad.frontend import parse
+from sdfgad.plans.plan import Plan
 from tests.reverse.test_loop_modes import derived, gradients, offered
 from tests.support.oracle import undoable
 from tests.support.plans import store_all

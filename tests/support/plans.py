@@ -1,8 +1,9 @@
 """Plans made by hand."""
 from __future__ import annotations
 
-from sdfgad.checkpoint.plan import RECOMPUTE, STORE, Plan
+from sdfgad.checkpoint.decided import RECOMPUTE, STORE
 from sdfgad.checkpoint.problem import Problem
+from sdfgad.plans.plan import Plan
 
 
 def store_all(problem: Problem, limit_bytes: int | None = None) -> Plan:

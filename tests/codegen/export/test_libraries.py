@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.checkpoint.plan import Plan
 from sdfgad.codegen.export.library import FUNCTIONS
+from sdfgad.plans.plan import Plan
 from tests.codegen.export.building import example, expected, loaded, numbers_of, pointer, printed, run
 from tests.codegen.export.programs import CASES
 

@@ -80,14 +80,10 @@ SUITE = _modules("npbench_suite")
 TESTS = _modules("tests")
 
 
-def imported(module: Module, for_types: bool = True) -> Iterator[tuple[int, str]]:
-    """(line, dotted name) of every import, relative ones resolved. for_types: those that type checkers alone see."""
+def imported(module: Module) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) of every import, relative ones resolved."""
     parents = Path(module.path).with_suffix("").parts[:-1]
-    unseen = {inner for node in ast.walk(module.tree) if isinstance(node, ast.If) and not for_types
-              and ast.unparse(node.test) == "TYPE_CHECKING" for inner in ast.walk(node)}
     for node in ast.walk(module.tree):
-        if node in unseen:
-            continue
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -199,13 +195,13 @@ def test_nothing_above_looks_behind_the_seam() -> None:
 
 
 def test_no_circle_between_folders() -> None:
-    """The own folder of the package and the tables know all others; what is imported for types alone is no way."""
+    """The own folder of the package and the tables know all others."""
     below: dict[str, set[str]] = {}
     for module in PACKAGE:
         folder = Path(module.path).parent
         if folder.name != "sdfgad" and module.path not in TABLES:
             below.setdefault(str(folder), set()).update(
-                there for _, name in imported(module, for_types=False) if name.startswith("sdfgad.") and
+                there for _, name in imported(module) if name.startswith("sdfgad.") and
                 (there := _folder_of(name)) not in ("sdfgad", str(folder)))
     # A circle raises CycleError, which names it.
     assert set(TopologicalSorter(below).static_order()) >= set(below)

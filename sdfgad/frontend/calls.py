@@ -1,10 +1,9 @@
-"""Calls: NumPy functions by table, Python functions by running their body in place."""
+"""Calls: NumPy functions by table, Python functions by running their body."""
 from __future__ import annotations
 
-import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -17,16 +16,14 @@ from sdfgad.frontend.attributes import got, is_getter, list_method, of_text
 from sdfgad.frontend.batches import BatchedFunction, begun
 from sdfgad.frontend.bodies.mapping import each_of_batch
 from sdfgad.frontend.classes import instance, is_body
-from sdfgad.frontend.context import EXITS, CallFrame, Context
+from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, convert, describe, fold, select
-from sdfgad.frontend.exits import own_result, result_of
-from sdfgad.frontend.generators import Yielding, is_generator, suspended
 from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.ignored import of_readings
+from sdfgad.frontend.inlining import own_code, run_in_place
 from sdfgad.frontend.known import PURE, is_known, is_of_constants, is_of_sizes, known_now, plain_list
 from sdfgad.frontend.layout import laid_out
 from sdfgad.frontend.library_function import LibraryFunction
-from sdfgad.frontend.liveness import Liveness, analyse, load_names
 from sdfgad.frontend.masking import CHOSEN, as_masked
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
@@ -36,14 +33,13 @@ from sdfgad.frontend.records import construct, dict_method, of_class, replace
 from sdfgad.frontend.routines import Translated
 from sdfgad.frontend.selected import of_selected
 from sdfgad.frontend.signatures import by_name, call_name
-from sdfgad.frontend.source import SourceText, code_of, method_of, undecorated
+from sdfgad.frontend.source import method_of, undecorated
 from sdfgad.frontend.stacks import changed
 from sdfgad.frontend.values import (
     Applied,
     ArrayValue,
     Function,
     Grown,
-    Lazy,
     ListValue,
     Method,
     Reading,
@@ -54,19 +50,17 @@ from sdfgad.frontend.values import (
 from sdfgad.frontend.views import check_fresh
 from sdfgad.trees import is_named
 
-MAX_DEPTH = 50
-
 
 def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """Call any value."""
     if isinstance(callee, Function):
-        return _inline(ctx, callee.code, callee.frame, list(arguments), dict(keywords), callee.defaults,
-                       callee.keyword_defaults, False)
+        return run_in_place(ctx, callee.code, callee.frame, list(arguments), dict(keywords), callee.defaults,
+                            callee.keyword_defaults, False)
     if is_of_ranks(callee):
         return of_ranks(ctx, callee, arguments, keywords)
     if isinstance(callee, BatchedFunction):
         given = begun(ctx, callee, arguments, keywords)
-        return _inline(ctx, _code(each_of_batch, ctx.text), None, given, {}, (), {}, True)
+        return run_in_place(ctx, own_code(each_of_batch, ctx.text), None, given, {}, (), {}, True)
     if isinstance(callee, Translated):
         return callee.apply(ctx, arguments, keywords)
     if ctx.foreign is not None and (program := ctx.foreign(callee)) is not None:
@@ -209,24 +203,6 @@ def _chosen(ctx: Context, ufunc: np.ufunc, where: Value, result: Value, out: Val
     return select(ctx, where, value, convert(ctx, out, value.dtype) if value.dtype != out.dtype else out)
 
 
-# Python functions
-
-@lru_cache(maxsize=4096)
-def _analysis(code: SourceText) -> Liveness:
-    return analyse(code.body, parameter_names(code.node.args))
-
-
-@lru_cache(maxsize=4096)
-def _code(function: Callable[..., Value], text: str) -> SourceText:
-    return code_of(function, text)
-
-
-def parameter_names(arguments: ast.arguments) -> list[str]:
-    """All parameters of a function, in order."""
-    found = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-    return found + [a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None]
-
-
 def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     if not is_of_constants(callee) and (isinstance(callee, Record) or method_of(callee) is not None):
         return _called(ctx, callee, arguments, keywords)
@@ -254,8 +230,9 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
                                  "call it before and pass what it gives as an argument"), "SG121")
     if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise ctx.refuse(f"a call of the coroutine {function.__name__!r}", "use an ordinary function", "SG102")
-    code, around = ctx.methods_of.get(function) or (_code(function, ctx.text), None)
-    return _inline(ctx, code, around, list(arguments), dict(keywords), *defaults_of(ctx, function), is_body(function))
+    code, around = ctx.methods_of.get(function) or (own_code(function, ctx.text), None)
+    return run_in_place(ctx, code, around, list(arguments), dict(keywords), *defaults_of(ctx, function),
+                        is_body(function))
 
 
 def _called(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -304,97 +281,6 @@ def _polyfill(ctx: Context, callee: Value, function: Callable[..., Value], argum
     out = keywords.pop("out", None)
     _bind(ctx, callee, function, arguments, keywords)
     defaults = tuple(getattr(function, "__defaults__", None) or ())
-    result = _inline(ctx, _code(function, ctx.text), None, list(arguments), keywords, defaults,
-                     dict(getattr(function, "__kwdefaults__", None) or {}), True)
+    result = run_in_place(ctx, own_code(function, ctx.text), None, list(arguments), keywords, defaults,
+                          dict(getattr(function, "__kwdefaults__", None) or {}), True)
     return out_argument(ctx, result, out)
-
-
-_DEPTH = "recursion needs a depth known in advance, long lists are better arrays"
-
-
-def _inline(ctx: Context, code: SourceText, enclosing: CallFrame | None, arguments: list[Value],
-            keywords: dict[str, Value], defaults: Sequence[Value],
-            keyword_defaults: Mapping[str, Value], quiet: bool) -> Value:
-    if len(ctx.frames) >= MAX_DEPTH:
-        raise ctx.refuse(f"calls nested more than {MAX_DEPTH} deep", _DEPTH, "SG107")
-    names = _parameters(ctx, code, arguments, keywords, defaults, keyword_defaults)
-    if is_generator(code):
-        return suspended(ctx, Yielding(code, {n: kept(ctx, v, n) for n, v in names.items()}, enclosing))
-    frame = CallFrame(code, _analysis(code), dict.fromkeys(EXITS, False), enclosing,
-                  quiet or (bool(ctx.frames) and ctx.frame.quiet), len(ctx.builder.regions))
-    uses = _single_uses(code)
-    for name, value in names.items():
-        frame.names[name] = value if name in uses and isinstance(value, Lazy) else kept(ctx, value, name)
-    return _run(ctx, frame)
-
-
-def _run(ctx: Context, frame: CallFrame) -> Value:
-    source, here = ctx.builder.source, ctx.here
-    frame.called_from = here if ctx.frames else None
-    ctx.frames.append(frame)
-    try:
-        ctx.execute(ctx, frame.code.body)
-        result = own_result(ctx, result_of(ctx))
-    except RecursionError:
-        raise ctx.refuse("calls in branches, loops written out or sums nested too deep", _DEPTH, "SG107") from None
-    finally:
-        ctx.frames.pop()
-    ctx.builder.source, ctx.here = source, here
-    return result
-
-
-def run_wrapper(ctx: Context, function: FunctionType, code: SourceText, arguments: list[Value],
-                keywords: dict[str, Value]) -> Value:
-    """Run a wrapper around the function that is being translated."""
-    defaults, more = defaults_of(ctx, function)
-    return run_top(ctx, code, _parameters(ctx, code, arguments, keywords, defaults, more))
-
-
-def run_top(ctx: Context, code: SourceText, names: dict[str, Value]) -> Value:
-    """Run the function that is being translated."""
-    return _run(ctx, top_frame(code, names))
-
-
-def top_frame(code: SourceText, names: dict[str, Value]) -> CallFrame:
-    """The frame of the function that is being translated."""
-    return CallFrame(code, _analysis(code), {**dict.fromkeys(EXITS, False), **names})
-
-
-@lru_cache(maxsize=4096)
-def _single_uses(code: SourceText) -> frozenset[str]:
-    """Parameters read exactly once, outside loops and inner functions: their value need not be stored first."""
-    reads = [n for s in code.body for n in load_names(s)]
-    repeated = {name for s in code.body for node in ast.walk(s)
-                if isinstance(node, (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp))
-                for name in load_names(node)}
-    stored = {n.target.id for s in code.body for n in ast.walk(s)
-              if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
-    places = {n.value.id for s in code.body for n in ast.walk(s)
-              if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) and isinstance(n.value, ast.Name)}
-    return frozenset(n for n in reads if reads.count(n) == 1) - repeated - stored - places
-
-
-def _parameters(ctx: Context, code: SourceText, arguments: list[Value], keywords: dict[str, Value],
-                defaults: Sequence[Value], keyword_defaults: Mapping[str, Value]) -> dict[str, Value]:
-    signature = code.node.args
-    positional = [a.arg for a in (*signature.posonlyargs, *signature.args)]
-    names: dict[str, Value] = dict(zip(positional[len(positional) - len(defaults):], defaults, strict=True))
-    names.update(keyword_defaults)
-    names.update(zip(positional, arguments, strict=False))
-    surplus = arguments[len(positional):]
-    if surplus and signature.vararg is None:
-        raise ctx.refuse(f"{len(arguments)} arguments for {len(positional)} parameters of {code.name}", code="SG102")
-    if signature.vararg is not None:
-        names[signature.vararg.arg] = tuple(surplus)
-    allowed = {*positional, *(a.arg for a in signature.kwonlyargs)}
-    given = set(positional[:len(arguments)])
-    extra = {k: v for k, v in keywords.items() if k not in allowed}
-    twice = given & keywords.keys()
-    if twice or (extra and signature.kwarg is None):
-        raise ctx.refuse(f"the arguments {', '.join(sorted(twice or extra))} of {code.name}", code="SG102")
-    names.update({k: v for k, v in keywords.items() if k in allowed})
-    if signature.kwarg is not None:
-        names[signature.kwarg.arg] = Record(dict, extra, len(ctx.builder.regions))
-    if missing := [n for n in allowed if n not in names]:
-        raise ctx.refuse(f"a call of {code.name} without {', '.join(sorted(missing))}", code="SG102")
-    return names

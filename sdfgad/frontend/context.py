@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -10,7 +10,7 @@ from typing import Any
 
 from sdfgad.errors import SourceLine, UnsupportedError, unsupported, unsupported_in_calls
 from sdfgad.frontend.builder import Builder
-from sdfgad.frontend.liveness import Liveness
+from sdfgad.frontend.frames import CallFrame
 from sdfgad.frontend.replaced import ReplacedFunction
 from sdfgad.frontend.source import SourceText
 from sdfgad.frontend.surroundings import Surroundings
@@ -18,31 +18,6 @@ from sdfgad.frontend.values import Applied, Function, Iterated, ListValue, Metho
 
 BREAK, CONTINUE, RETURN, RESULT = "%break", "%continue", "%return", "%result"
 EXITS = (BREAK, CONTINUE, RETURN)
-
-
-@dataclass(frozen=True)
-class NameExchange:
-    """What a statement does to names whose arrays change places: each target takes what its source has."""
-
-    targets: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-
-
-@dataclass(eq=False)
-class CallFrame:
-    """One function being run: its names, and whether its lines are the user's."""
-
-    code: SourceText
-    liveness: Liveness
-    names: dict[str, Value] = field(default_factory=dict)
-    enclosing: CallFrame | None = None
-    quiet: bool = False
-    depth: int = 0  # number of regions around the call
-    exchanges: Mapping[ast.stmt, NameExchange] = field(default_factory=dict)  # statements that move data, not names
-    seats: Mapping[str, str] = field(default_factory=dict)  # their names -> what says which array each of them is
-    called_from: SourceLine | None = None  # the line that calls it
-    returned: list[Value] = field(default_factory=list)  # what its `return` statements have, where one is in a branch
-    branched: bool = False  # whether one is
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sdfgad.frontend.context import CallFrame, Context, NameExchange
+from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, INT
+from sdfgad.frontend.frames import CallFrame, NameExchange
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, kind_of, private
 from sdfgad.frontend.references import references
 from sdfgad.frontend.sharing import SharedPlaces, refuse_sharing

@@ -9,8 +9,9 @@ from itertools import count
 from typing import Any
 
 from sdfgad.errors import UnsupportedError
-from sdfgad.frontend.context import EXITS, CallFrame, Context
+from sdfgad.frontend.context import EXITS, Context
 from sdfgad.frontend.enclosed import Boxed
+from sdfgad.frontend.frames import CallFrame
 from sdfgad.frontend.liveness import Liveness, assigned, extended, has_exit, load_names, own_walk
 from sdfgad.frontend.source import SourceText, code_of
 from sdfgad.frontend.syntax import constant, copied, home_of, load, placed, store

@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from sdfgad.frontend.context import CallFrame, Context
+from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import INT, as_array, expand, to_ix
+from sdfgad.frontend.frames import CallFrame
 from sdfgad.frontend.layout import like_order
 from sdfgad.frontend.references import references
 from sdfgad.frontend.sharing import READ_ONLY

@@ -20,11 +20,12 @@ from sdfgad.frontend.aliases import check_written
 from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.attempts import AssumptionFailed
 from sdfgad.frontend.builder import Builder
-from sdfgad.frontend.calls import invoke, run_top, run_wrapper, top_frame
+from sdfgad.frontend.calls import invoke
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, check_plain
 from sdfgad.frontend.expressions import evaluate
 from sdfgad.frontend.ignored import tell
+from sdfgad.frontend.inlining import run_top, run_wrapper, top_frame
 from sdfgad.frontend.messages import check_waited
 from sdfgad.frontend.numpy_table import METHODS
 from sdfgad.frontend.outside import outside, settle_contents

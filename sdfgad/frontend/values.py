@@ -19,7 +19,7 @@ from sdfgad.ir.program import View, axis
 from sdfgad.trees import assembled, is_named
 
 if TYPE_CHECKING:
-    from sdfgad.frontend.context import CallFrame
+    from sdfgad.frontend.frames import CallFrame
     from sdfgad.frontend.source import SourceText
 
 Shape: TypeAlias = tuple[Ix, ...]

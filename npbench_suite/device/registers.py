@@ -23,6 +23,7 @@ from sdfgad.calls.arguments import bind
 from sdfgad.codegen.cuda.nvcc import FLAGS
 from sdfgad.codegen.devices import find_nvcc
 from sdfgad.codegen.targets import TARGETS
+from sdfgad.errors import ToolchainError
 from sdfgad.pipeline import Derivative, Request, derive
 
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'.*?\n(.*?)Used (\d+) registers", re.DOTALL)
@@ -84,7 +85,10 @@ def built(name: str, text: str, arch: int) -> Build:
         source.write_text(text)
         before = _seconds()
         command = (find_nvcc(), *FLAGS, "-Xptxas", "-v", f"-arch=sm_{arch}", "-c", str(source), "-o", f"{source}.o")
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise ToolchainError(f"nvcc failed on {name} for sm_{arch}", code="SG505", command=command,
+                                 output=done.stdout + done.stderr)
         seconds = _seconds() - before
     kernels = []
     for entry in _ENTRY.finditer(done.stdout + done.stderr):
@@ -109,7 +113,7 @@ def main() -> int:
     parser.add_argument("--preset", default="paper")
     parser.add_argument("--arch", default="80,90")
     asked = parser.parse_args()
-    builds = []
+    builds, failed = [], 0
     for name in asked.names or [n for n in names() if load(n).gradient != "none"]:
         try:
             text = text_of(name, asked.preset)
@@ -117,12 +121,17 @@ def main() -> int:
             _say(f"{name}: refused: {error.what}")
             continue
         for arch in asked.arch.split(","):
-            builds.append(built(name, text, int(arch)))
-            _say(str(builds[-1]))
+            try:
+                builds.append(built(name, text, int(arch)))
+                _say(str(builds[-1]))
+            except ToolchainError as error:
+                failed += 1
+                _say(str(error))
     seconds = [b.seconds for b in builds]
-    _say(f"{len(builds)} builds, median {np.median(seconds):.1f} s, at most {max(b.most for b in builds)} registers, "
-         f"{sum(len(b.spills) for b in builds)} kernels that spill")
-    return 0
+    if builds:
+        _say(f"{len(builds)} builds, median {np.median(seconds):.1f} s, at most {max(b.most for b in builds)} registers, "
+             f"{sum(len(b.spills) for b in builds)} kernels that spill")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

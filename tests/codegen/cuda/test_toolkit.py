@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from npbench_suite.device import registers
 from sdfgad import doctor
 from sdfgad.codegen import devices
 from sdfgad.codegen.build import Meta
 from sdfgad.codegen.cuda import nvcc
 from sdfgad.codegen.target import Code
 from sdfgad.codegen.toolchain import find_compiler
-from sdfgad.errors import UsageError
+from sdfgad.errors import ToolchainError, UsageError
 
 DRIVER = """
 #include <cstring>
@@ -119,3 +120,16 @@ def test_newer_devices_find_something(stand_in: None, bare: Path, monkeypatch: p
     monkeypatch.setattr(nvcc, "run", lambda command, **_: commands.append(command))
     nvcc.compile_code(bare, Code("", Meta("kernel", (), 0)))
     assert commands[0][0] == wheel and "arch=compute_86,code=[sm_86,compute_86]" in commands[0]
+
+
+def test_what_the_compiler_says_is_shown(bare: Path, monkeypatch: pytest.MonkeyPatch,
+                                         capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a program that it does not take: which one, for which device, and why. The other ones are compiled."""
+    nvcc = Path(_compiler(bare / "site"))
+    nvcc.write_text("#!/bin/sh\necho 'program.cu(7): no such header' >&2\nexit 2\n")
+    with pytest.raises(ToolchainError, match=r"failed on gemm for sm_80(.|\n)*\(7\): no such header"):
+        registers.built("gemm", "", 80)
+    monkeypatch.setattr(registers, "text_of", lambda name, preset: "")
+    monkeypatch.setattr(registers.sys, "argv", ["registers", "gemm", "lu", "--arch", "90"])
+    assert registers.main() == 1
+    assert capsys.readouterr().out.count("no such header") == 2

@@ -6,7 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sdfgad.analysis.elements.polyhedron import System
+from sdfgad.analysis.elements.polyhedron import System, _fourier_motzkin
+from tests.support.thresholds import change
 
 NAMES = ("a", "b", "c")
 SIZE = 5
@@ -66,3 +67,15 @@ def test_known_systems(zero, nonnegative, expected):
 def test_a_system_is_not_changed_by_the_question():
     system = System([({"a": 1}, 0)], [({"a": 1}, -1)])
     assert [system.feasible(), system.feasible()] == [False, False]
+
+
+def test_systems_by_other_names_are_answered_once(monkeypatch):
+    """Under one limit for their size: with another one the answer may be another."""
+    def system(a: str, b: str) -> System:
+        return System([], [({a: 1, b: -2}, 7), ({a: -1}, 11), ({b: 1}, 0), ({a: -1}, 11)])
+
+    _fourier_motzkin.cache_clear()
+    assert system("i", "j").feasible() and system("k", "t").feasible()
+    assert _fourier_motzkin.cache_info().misses == 1
+    change(monkeypatch, inequalities=0)
+    assert system("i", "j").feasible() and _fourier_motzkin.cache_info().misses == 2

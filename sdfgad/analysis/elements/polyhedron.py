@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import gcd
 from typing import TypeAlias
 
@@ -26,7 +27,7 @@ class System:
         """False only when no integer point satisfies every constraint."""
         names = _names((*self.zero, *self.nonnegative))
         rows = _eliminate_equalities(_dense(self.zero, names), _dense(self.nonnegative, names))
-        return rows is not None and _fourier_motzkin(rows)
+        return rows is not None and _fourier_motzkin(tuple(sorted({tuple(r) for r in rows})), thresholds().inequalities)
 
 
 def shadow(rows: Collection[Row], kept: Collection[str]) -> tuple[Row, ...] | None:
@@ -85,13 +86,15 @@ def _tighten(row: Numbers) -> Numbers:
     return [c // divisor for c in row] if divisor > 1 else row
 
 
-def _fourier_motzkin(rows: list[Numbers]) -> bool:
-    rows = [_tighten(r) for r in rows]
+@lru_cache(maxsize=1 << 13)
+def _fourier_motzkin(distinct: tuple[tuple[int, ...], ...], most: int) -> bool:
+    """Without names: systems of statements that differ in their arrays alone are the same."""
+    rows = [_tighten(list(r)) for r in distinct]
     while True:
         if any(r[-1] < 0 and not any(r[:-1]) for r in rows):
             return False
         rows = _strongest(rows)
-        if not rows or len(rows) > thresholds().inequalities:
+        if not rows or len(rows) > most:
             return True
         rows = _without(rows, _cheapest(rows, range(len(rows[0]) - 1)))
 

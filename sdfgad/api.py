@@ -13,7 +13,7 @@ import numpy as np
 
 from sdfgad.automatic import derived_together
 from sdfgad.calls.agreement import check_objective
-from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, refuse_specs, resolve_wrt
+from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, check_donated, refuse_specs, resolve_wrt
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
 from sdfgad.calls.device_calls import check_place, on_device
@@ -214,6 +214,7 @@ class GradFunction(DerivativeFunction):
             return valid(known, lambda: self._derive(bound, value, together))
 
     def _derive(self, bound: Bound, value: bool, together: bool) -> Derivative:
+        check_donated(bound, self._donate)
         limit = parse_bytes(settings(memory_limit=self._limit).memory_limit, reusable())
         together = together and self._blocks is None  # all ranks of a distributed program have one objective
         request = Request(resolve_wrt(self.fn, bound, self._wrt, together), self._output, self._reduce,

@@ -142,6 +142,7 @@ def check(
 @group.command()
 @_target_options
 @click.option("--memory-limit", default="", help='For example 4GB, 4GiB or 80%.')
+@click.option("--device", default="", metavar="cpu|gpu", help="Where the gradient would run; a plan needs no device.")
 @click.option("--json", "json_file", default="", metavar="FILE|-", help="Write the plan as JSON; - is stdout.")
 @click.option("--html", "html_file", default="", metavar="FILE", help="Write one self-contained page.")
 @click.option("--pareto", "points", is_flag=False, flag_value="12", default="", metavar="[N]",

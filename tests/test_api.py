@@ -263,6 +263,9 @@ def test_donated_arguments_may_be_overwritten():
     given = sdfgad.grad(relax, output="u", reduce="sum", donate=("u",))(u, f)
     np.testing.assert_array_equal(given.u, kept.u)
     np.testing.assert_array_equal(given.f, kept.f)
+    for verb in ("plan", "__call__", "pareto"):  # a name that nobody has would be given away by nobody
+        with pytest.raises(UsageError, match="SG205.*no argument 'v'(.|\n)*arguments: u, f"):
+            getattr(sdfgad.grad(relax, output="u", reduce="sum", donate=("u", "v")), verb)(u, f)
 
 
 def test_an_argument_without_influence_is_warned_about():

@@ -157,8 +157,8 @@ def fake_plans(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 
 def test_plan_goes_to_stdout(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     calls = fake_plans(monkeypatch)
-    assert run("plan", "model.py:cost", "--memory-limit", "1GB", "--output", "x") == 0
-    assert calls == [({"memory_limit": "1GB", "output": "x"},), ("plan", 2)]
+    assert run("plan", "model.py:cost", "--memory-limit", "1GB", "--output", "x", "--device", "gpu") == 0
+    assert calls == [({"memory_limit": "1GB", "output": "x", "device": "gpu"},), ("plan", 2)]
     assert capsys.readouterr().out == "the plan\n"
 
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.metadata import version
@@ -309,6 +309,14 @@ def _leaves_of(name: str, bound: Bound) -> list[str]:
                          help="only floating and complex arrays and numbers do, alone or in a tuple, list, dict, "
                               "namedtuple, dataclass or SimpleNamespace")
     return found
+
+
+def check_donated(bound: Bound, donate: Collection[str]) -> None:
+    """UsageError for a name in `donate` that no array has: nothing would be given away, and nobody would be told."""
+    unknown = sorted(set(donate) - bound.leaves.keys())
+    if unknown:
+        raise UsageError(f"donate: there is no argument {unknown[0]!r}", code="SG205",
+                         help=f"arguments: {', '.join(bound.leaves)}")
 
 
 def refuse_specs(bound: Bound, whole: bool = False, host: bool = False) -> None:

@@ -46,7 +46,8 @@ def header(plan: Decided) -> list[str]:
     facts = [f"wrt {', '.join(about.wrt)}"] if about.wrt else []
     facts += [f"{name}={value}" for name, value in about.symbols.items()]
     if about.arguments:
-        facts.append(about.device + (f" with {about.threads} threads" if about.threads else ""))
+        counts = about.threads and about.device == "cpu"
+        facts.append(about.device + (f" with {about.threads} threads" if counts else ""))
     title = textwrap.wrap(f"plan for {plan.target}: {plan.policy}", WIDTH, subsequent_indent="   ")
     return title + _wrapped("  ".join(facts)) + _wrapped("  ".join(_arguments(about.arguments))) + (
         _of_ranks(about.traffic) if about.traffic else []) + (_of_device(about.work) if about.work else [])

@@ -53,6 +53,8 @@ def test_the_header_says_whom_it_is_for() -> None:
     assert "wrt u, v  nt=50  cpu with 4 threads" in top
     assert "u, v float64[100, 100] 80 kB each" in top
     assert " c " not in top
+    there = str(replace(PLAN, about=replace(ABOUT, device="gpu")))
+    assert "nt=50  gpu\n" in there  # threads of the processor have no part in it
 
 
 def test_the_values_of_an_array_that_share_a_fate_share_a_row() -> None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Mapping
 from ctypes import POINTER, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p, py_object
 from dataclasses import dataclass
@@ -64,8 +65,10 @@ def capsule_of(array: Any, place: int = CUDA) -> Any:
         array.address or None, place, max(0, array.device), ndim, kind, 8 * array.itemsize, 1,
         ctypes.cast(held.shape, POINTER(c_int64)), ctypes.cast(held.strides, POINTER(c_int64)), 0)
     held.managed.deleter = ctypes.cast(_DELETER, c_void_p)
+    _out.sweep()
+    held.capsule = capsule = _made(ctypes.addressof(held.managed), _NAME, None)
     _out.held[ctypes.addressof(held.managed)] = held
-    return _made(ctypes.addressof(held.managed), _NAME, ctypes.cast(_DESTRUCTOR, c_void_p))
+    return capsule
 
 
 class _Held:
@@ -73,6 +76,7 @@ class _Held:
 
     def __init__(self, array: Any) -> None:
         self.array, self.managed = array, _Managed()
+        self.capsule: Any = None
         self.shape: Any = None
         self.strides: Any = None
 
@@ -83,7 +87,16 @@ class _Out:
     def __init__(self) -> None:
         self.held: dict[int, _Held] = {}
 
+    def sweep(self) -> None:
+        """Forget capsules that nobody has any more and nobody has taken: the name of those is another one. A destructor
+        of ours would run while the error of who has refused them is raised, and Python code would lose it."""
+        for at, one in tuple(self.held.items()):
+            if sys.getrefcount(one.capsule) <= _MINE and _is_valid(one.capsule, _NAME):
+                _forget(at)
 
+
+_MINE = 2
+"""References to a capsule that `_Held` alone has, as `sys.getrefcount` counts."""
 _out = _Out()
 
 
@@ -91,17 +104,7 @@ def _forget(managed: int) -> None:
     _out.held.pop(managed, None)
 
 
-def _destroy(capsule: int) -> None:
-    """A capsule that nobody has taken is gone; its name says so. It is a dying object: it must not be one of Python's
-    again."""
-    if _is_valid(capsule, _NAME):
-        _forget(_pointer_of_dying(capsule, _NAME) or 0)
-
-
 _DELETER = ctypes.CFUNCTYPE(None, c_void_p)(_forget)
-_DESTRUCTOR = ctypes.CFUNCTYPE(None, c_void_p)(_destroy)
 _made = ctypes.PYFUNCTYPE(py_object, c_void_p, ctypes.c_char_p, c_void_p)(("PyCapsule_New", ctypes.pythonapi))
 _pointer = ctypes.PYFUNCTYPE(c_void_p, py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
-_pointer_of_dying = ctypes.PYFUNCTYPE(c_void_p, c_void_p, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi))
-_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, py_object, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))

@@ -98,6 +98,10 @@ class DeviceArray(Spec):
         found: np.ndarray = self.origin.fetched(self)
         return found
 
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        """NumPy would make an array of one object of it."""
+        raise TypeError("the elements lie on a graphics processor: to_host() copies them")
+
     def __float__(self) -> float:
         return float(self.to_host())
 

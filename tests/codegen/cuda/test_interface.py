@@ -141,6 +141,20 @@ def test_capsules_say_what_numpy_says() -> None:
             assert np.shares_memory(np.from_dlpack(_OnHost(array)), values)
 
 
+def test_numpy_is_told_where_the_elements_are() -> None:
+    """It refuses what lies on a device by an error of its own, which must reach the caller; nothing is kept for long."""
+    found = BOTH(InterfaceArray(X), InterfaceArray(W), 2.0)[1].x
+    with pytest.raises((RuntimeError, BufferError), match="nsupported device"):
+        np.from_dlpack(found)
+    seen = weakref.ref(found)
+    del found
+    gc.collect()
+    capsule_of(BOTH(InterfaceArray(X), InterfaceArray(W), 2.0)[0])
+    assert seen() is None
+    with pytest.raises(TypeError, match="to_host"):
+        np.asarray(BOTH(InterfaceArray(X), InterfaceArray(W), 2.0)[1].x)
+
+
 class _OnHost:
     """An array of ours that says it lies in the memory of the host, for NumPy."""
 

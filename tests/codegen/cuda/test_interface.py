@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import sdfgad
 from sdfgad.codegen.device_memory import DeviceMemory, kept
@@ -185,6 +186,15 @@ def test_updates_and_arguments_given_away(monkeypatch: pytest.MonkeyPatch) -> No
             gradient(x, InterfaceArray(places, said={"data": (x.address, False)}))
         with pytest.raises(sdfgad.OutOfBoundsError, match="SG209"):
             gradient(x, InterfaceArray(np.array([0, 3])))
+
+
+def test_sparse_matrices_come_from_the_host() -> None:
+    """Beside arrays of the device; other numbers in the next call are those of that call."""
+    gradient, matrix = sdfgad.grad(lambda a, v: np.sum((a @ v) ** 2)), csr_array(np.triu(np.outer(W, W), 1))
+    with guarded():
+        for a in (matrix, 2 * matrix):
+            found = gradient(a, InterfaceArray(W))
+            np.testing.assert_allclose(got(found), 2 * a.T @ (a @ W), rtol=1e-13)
 
 
 def test_results_that_are_arguments() -> None:

@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from npbench_suite.harness.machine import machine
-from tests.passes.document import document
+from tests.passes.document import BETWEEN, document
 from tests.passes.entries import Entry, entry_of
 from tests.passes.subjects import APPLICATIONS, NPBENCH, Subject, subjects
 from tests.support.passes import PASSES
@@ -44,7 +44,7 @@ def _entries(chosen: Sequence[Subject], asked: argparse.Namespace) -> Iterator[E
     for subject in chosen:
         timed = None
         if asked.time and subject.group in (NPBENCH, APPLICATIONS):
-            timed = asked.only or tuple(PASSES)
+            timed = asked.only or (*PASSES, *BETWEEN)
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
             try:
                 yield pool.submit(entry_of, subject, timed, asked.rounds, asked.seconds).result()

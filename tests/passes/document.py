@@ -1,16 +1,23 @@
 """The ledger as a page."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from npbench_suite.harness.machine import Machine
 from sdfgad.codegen.cpu.schedule.stage import SCHEDULE
-from sdfgad.transform.passes import Stage
-from sdfgad.transform.stages import CLEAN, PREPARE, TRIM
+from sdfgad.transform.stages import CLEAN, END_AT_FIRST_NAN, PREPARE, TRIM
 from tests.passes.entries import Entry
 from tests.passes.subjects import APPLICATIONS, NPBENCH
 
 STAGES = (PREPARE, TRIM, CLEAN, SCHEDULE)
+BETWEEN: Mapping[str, str] = MappingProxyType({
+    END_AT_FIRST_NAN.name: END_AT_FIRST_NAN.why,
+    "preaccumulate": "A loop that updates elements again and again hands on one derivative in place of a record of each.",
+    "record_copies": "What is copied before it is overwritten needs no record of its own: the copy is recorded.",
+    "cut_over_ranks": "With `distribute=` each rank has its part of a serial program, and of its derivative.",
+    "share_factors": "Both sweeps compute once what products have in common."})
+"""Passes that stand in no stage that all programs pass, most of them given more than a program."""
 MANY = 4
 """So many programs are counted, not named."""
 HEAD = """# The passes, and what each is good for
@@ -31,13 +38,15 @@ def document(entries: Sequence[Entry], machine: Machine) -> str:
     others = sum(e.subject.group not in (NPBENCH, APPLICATIONS, "traps") for e in entries)
     lines = [HEAD.format(machine=f"{machine.hardware}, commit `{machine.commit}`", random=others)]
     for stage in STAGES:
-        lines += [f"\n## {stage.name}\n", COLUMNS, *_rows(stage, entries)]
+        whys = {name: " ".join(dict.fromkeys(p.why for p in stage.passes if p.name == name))
+                for name in dict.fromkeys(p.name for p in stage.passes)}
+        lines += [f"\n## {stage.name}\n", COLUMNS, *_rows(whys, entries)]
+    lines += ["\n## between the stages\n", COLUMNS, *_rows(BETWEEN, entries)]
     return "\n".join(lines) + "\n"
 
 
-def _rows(stage: Stage, entries: Sequence[Entry]) -> Iterator[str]:
-    for name in dict.fromkeys(p.name for p in stage.passes):
-        why = " ".join(dict.fromkeys(p.why for p in stage.passes if p.name == name))
+def _rows(whys: Mapping[str, str], entries: Sequence[Entry]) -> Iterator[str]:
+    for name, why in whys.items():
         changed = [e for e in entries if name in e.changed]
         groups = [[e.subject.name for e in changed if e.subject.group == g] for g in (NPBENCH, APPLICATIONS)]
         others = len(changed) - sum(map(len, groups))

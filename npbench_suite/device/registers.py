@@ -127,10 +127,10 @@ def main() -> int:
             except ToolchainError as error:
                 failed += 1
                 _say(str(error))
-    seconds = [b.seconds for b in builds]
     if builds:
-        _say(f"{len(builds)} builds, median {np.median(seconds):.1f} s, at most {max(b.most for b in builds)} registers, "
-             f"{sum(len(b.spills) for b in builds)} kernels that spill")
+        middle, spilling = np.median([b.seconds for b in builds]), sum(len(b.spills) for b in builds)
+        _say(f"{len(builds)} builds, median {middle:.1f} s, at most {max(b.most for b in builds)} registers, "
+             f"{spilling} kernels that spill")
     return 1 if failed else 0
 
 

@@ -13,7 +13,7 @@ from tests.passes.subjects import APPLICATIONS, NPBENCH
 STAGES = (PREPARE, TRIM, CLEAN, SCHEDULE)
 BETWEEN: Mapping[str, str] = MappingProxyType({
     END_AT_FIRST_NAN.name: END_AT_FIRST_NAN.why,
-    "preaccumulate": "A loop that updates elements again and again hands on one derivative in place of a record of each.",
+    "preaccumulate": "A loop that updates elements again and again hands on one derivative, and records none.",
     "record_copies": "What is copied before it is overwritten needs no record of its own: the copy is recorded.",
     "cut_over_ranks": "With `distribute=` each rank has its part of a serial program, and of its derivative.",
     "share_factors": "Both sweeps compute once what products have in common."})

@@ -143,7 +143,7 @@ def test_capsules_say_what_numpy_says() -> None:
 
 
 def test_numpy_is_told_where_the_elements_are() -> None:
-    """It refuses what lies on a device by an error of its own, which must reach the caller; nothing is kept for long."""
+    """It refuses what lies on a device by an error of its own, which reaches the caller; nothing is kept for long."""
     found = BOTH(InterfaceArray(X), InterfaceArray(W), 2.0)[1].x
     with pytest.raises((RuntimeError, BufferError), match="nsupported device"):
         np.from_dlpack(found)

@@ -98,16 +98,17 @@ stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format
 with `__init__`, methods, properties, `super()`, operators and attributes that change, in loops and branches as well;
 the classes, dataclasses and namedtuples may be defined inside.
 
-What a mask selects (`x[mask]`, columns `x[:, mask]`, `np.nonzero(mask)`, `np.argwhere(mask)`) is good for arithmetic
-with numbers, with what the same mask selects and with arrays for each selected row, for reductions, products with
-matrices, subscripts, `len`, functions element by element, medians and quantiles, matrices of several vectors
-(`np.column_stack`, `np.vstack`), `np.polyfit` and `lstsq` (the solution alone), single items and loops over it,
-`np.cov`, `np.sort`, `np.diff`, `np.cumsum`, `np.concatenate`, and slices; `np.zeros`, `np.ones`, `np.full`,
-`np.arange` and `np.eye` are as long as it (`len(x[mask])`, `mask.sum()`). So are submatrices, `K[np.ix_(free, free)]`
-and `K[free][:, free]`, also those of columns with rows (`x[mask][:, None] - x[mask]`): they may be stored, added,
-multiplied, summed, inverted and factorised (`cholesky`), and solved with (`np.linalg.solve`, `solve_triangular`), in
-time of the whole matrix; their items, rows and columns are taken one by one. What a mask selects cannot be returned, or
-combined with an array of a length of its own.
+What a mask selects (`x[mask]`, columns `x[:, mask]`, where the mask may have several dimensions, `np.nonzero(mask)`,
+`np.argwhere(mask)`) is good for arithmetic with numbers, with what the same mask selects and with arrays for each
+selected row, for reductions, products of what masks of one dimension select with matrices, subscripts, `len`, functions
+element by element, medians and quantiles, matrices of several vectors (`np.column_stack`, `np.vstack`), `np.polyfit`
+and `lstsq` (the solution alone), single items and loops over it, `np.cov`, `np.sort`, `np.diff`, `np.cumsum`,
+`np.concatenate`, and slices; `np.zeros`, `np.ones`, `np.full`, `np.arange` and `np.eye` are as long as it
+(`len(x[mask])`, `mask.sum()`). So are submatrices, `K[np.ix_(free, free)]` and `K[free][:, free]`, also those of
+columns with rows (`x[mask][:, None] - x[mask]`): they may be stored, added, multiplied, summed, inverted and factorised
+(`cholesky`), and solved with (`np.linalg.solve`, `solve_triangular`), in time of the whole matrix; their items, rows
+and columns are taken one by one. What a mask selects cannot be returned, or combined with an array of a length of its
+own.
 
 ## Derivatives
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend import sparse
-from sdfgad.frontend.builder import axes
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
@@ -26,7 +25,17 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.generators import Yielding, listed, only_numbers
 from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.masking import CHOSEN, as_masked, beside_columns, is_stored, of_one_length, same_mask, table_of
+from sdfgad.frontend.masking import (
+    CHOSEN,
+    as_masked,
+    beside_columns,
+    for_each_row,
+    is_stored,
+    makes_columns,
+    of_one_length,
+    same_mask,
+    table_of,
+)
 from sdfgad.frontend.run_texts import combined
 from sdfgad.frontend.settled import Endless, settled, taken, unsettled
 from sdfgad.frontend.sizes import as_integer
@@ -57,7 +66,6 @@ from sdfgad.frontend.values import (
     is_number,
     like,
 )
-from sdfgad.frontend.views import remap
 from sdfgad.ir.expr import Const, call, const
 from sdfgad.ir.index import ix
 
@@ -209,7 +217,7 @@ def on_masked(ctx: Context, ufunc: Callable[..., Any], *values: Value) -> Masked
     values = of_one_length(ctx, tuple(as_masked(ctx, v) for v in values))
     if is_outer(values):
         return on_blocks(ctx, ufunc, values)
-    if any(isinstance(v, SelectedColumns) for v in values):
+    if makes_columns(values):
         return SelectedColumns(_on_rows(ctx, ufunc, *(beside_columns(ctx, v) for v in values)))
     return _on_rows(ctx, ufunc, *values)
 
@@ -224,7 +232,7 @@ def _on_rows(ctx: Context, ufunc: Callable[..., Any], *values: Value) -> Masked:
         if other.values.ndim - other.mask.ndim != beside:
             raise ctx.refuse("rows selected by a mask combined with numbers selected by it", "write x[mask][:, None]",
                              "SG105")
-    values = tuple(_for_each_row(ctx, v, beside) for v in values)
+    values = tuple(for_each_row(ctx, v, beside) for v in values)
     for v in values:
         if isinstance(v, ArrayValue) and v.ndim > beside:
             raise ctx.refuse("data selected by a mask combined with an array that is not",
@@ -232,15 +240,6 @@ def _on_rows(ctx: Context, ufunc: Callable[..., Any], *values: Value) -> Masked:
     parts = [v.values if isinstance(v, Masked) else v for v in values]
     result = as_array(ctx, ctx.invoke(ctx, ufunc, parts, {}))
     return Masked(result, first.mask, first.key, None if isinstance(result, ViewValue) else first.table, first.first)
-
-
-def _for_each_row(ctx: Context, value: Value, beside: int) -> Value:
-    """An array of one row without that dimension: it goes with every selected row."""
-    if not isinstance(value, ArrayValue) or value.ndim <= beside or any(
-            n.const != 1 for n in value.shape[:value.ndim - beside]):
-        return value
-    lead = value.ndim - beside
-    return remap(ctx, value, value.shape[lead:], (*[ix(0)] * lead, *axes(beside)))
 
 
 # truth

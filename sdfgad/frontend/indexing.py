@@ -22,11 +22,13 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.layout import is_turned
 from sdfgad.frontend.masking import (
     as_masked,
+    beside_columns,
     beside_mask,
     check_cast,
     is_mask,
     is_stored,
     masked,
+    of_columns,
     over_mask,
     same_mask,
     selected,
@@ -371,8 +373,8 @@ def write(ctx: Context, base: Value, items: Value, value: Value, any_order: bool
     check_writable(ctx, base)
     parts = expand_items(ctx, base, items)
     if any(is_mask(p) for p in parts):
-        columns = base.ndim == 2 and isinstance(value, SelectedColumns)
-        value = value.rows if columns else value
+        columns = of_columns(parts)
+        value = beside_columns(ctx, value) if columns and not any_order else value
         chosen, mask = beside_mask(ctx, base, parts, any_order or columns or is_number(value))
         write_masked(ctx, as_view(chosen), masked(ctx, chosen, mask), value)
         return

@@ -42,22 +42,43 @@ CHOSEN = (Masked, SelectedColumns, Block)
 
 def selected(ctx: Context, base: ArrayValue, parts: Sequence[Value], any_order: bool) -> Masked | SelectedColumns:
     """`base[parts]`, one of which is a mask. Columns `x[1:, mask]` are the transpose of rows."""
-    columns = base.ndim == 2 and len(parts) == 2 and isinstance(parts[0], (slice, SliceValue))
+    columns = of_columns(parts)
     found = masked(ctx, *beside_mask(ctx, base, parts, any_order or columns))
     return SelectedColumns(found) if columns and not any_order else found
+
+
+def of_columns(parts: Sequence[Value]) -> bool:
+    """Whether `x[parts]` are columns that a mask of all other dimensions selects."""
+    return len(parts) == 2 and isinstance(parts[0], (slice, SliceValue)) and is_mask(parts[1])
+
+
+def makes_columns(values: Sequence[Value]) -> bool:
+    """Whether an operation gives columns: one is there, or numbers of a mask meet a column, `w[:, None] * x[mask]`."""
+    numbers = all(v.values.ndim == v.mask.ndim for v in values if isinstance(v, Masked))
+    return any(isinstance(v, SelectedColumns) for v in values) or numbers and any(
+        isinstance(v, ArrayValue) and v.ndim == 2 and v.shape[1].const == 1 != v.shape[0].const for v in values)
 
 
 def beside_columns(ctx: Context, value: Value) -> Value:
     """What stands beside columns selected by a mask, for an operation on their rows instead."""
     if isinstance(value, SelectedColumns):
         return value.rows
-    if isinstance(value, Masked) and value.mask.ndim == value.values.ndim == 1:
-        return Masked(as_array(ctx, ctx.invoke(ctx, np.expand_dims, [value.values, 1], {})), value.mask, value.key,
+    if isinstance(value, Masked) and value.mask.ndim == value.values.ndim:
+        return Masked(as_array(ctx, ctx.invoke(ctx, np.expand_dims, [value.values, -1], {})), value.mask, value.key,
                       first=value.first)
     if isinstance(value, Masked) or isinstance(value, ArrayValue) and value.ndim not in (0, 2):
         raise ctx.refuse("columns selected by a mask combined with rows, or with an array that is not",
                          "select both with the same mask, or use np.where", "SG105")
     return ctx.invoke(ctx, np.transpose, [value], {}) if isinstance(value, ArrayValue) and value.ndim else value
+
+
+def for_each_row(ctx: Context, value: Value, beside: int) -> Value:
+    """An array of one row without that dimension: it goes with every selected row."""
+    if not isinstance(value, ArrayValue) or value.ndim <= beside or any(
+            n.const != 1 for n in value.shape[:value.ndim - beside]):
+        return value
+    lead = value.ndim - beside
+    return remap(ctx, value, value.shape[lead:], (*[ix(0)] * lead, *axes(beside)))
 
 
 def beside_mask(ctx: Context, base: ArrayValue, parts: Sequence[Value],
@@ -221,8 +242,8 @@ def write_masked(ctx: Context, base: ViewValue, place: Masked, value: Value) -> 
                              "use the same mask variable on both sides, or np.where", "SG105")
         source = value.values
     else:
-        source = as_array(ctx, value)
         trailing = base.ndim - place.mask.ndim
+        source = as_array(ctx, for_each_row(ctx, value, trailing))
         if source.ndim > trailing:
             raise ctx.refuse("an array stored through a mask: which elements go where depends on the data",
                              "use np.where", "SG105")

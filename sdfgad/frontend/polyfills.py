@@ -174,6 +174,7 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
     ("scipy.linalg", n): getattr(matrices, n) for n in ("solve_banded", "solveh_banded")} | {
     ("scipy.integrate", n): getattr(matrices_of_scipy, n) for n in (
         "trapezoid", "cumulative_trapezoid", "simpson", "romb", "cumulative_simpson", "fixed_quad")} | {
+    ("scipy.optimize", "rosen"): matrices_of_scipy.rosen} | {
     ("scipy.fft", n): getattr(transforms, n) for n in (
         "fft", "ifft", "rfft", "irfft", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn", "hfft",
         "ihfft", "fftshift", "ifftshift", "dct", "idct", "dst", "idst", "dctn", "idctn", "dstn", "idstn")} | {

@@ -142,7 +142,7 @@ def _of_columns(ctx: Context, rule: Rule, a: SelectedColumns, axis: Value, *othe
     over = axis_numbers(ctx, axis, 2)
     found = rule(ctx, a.rows, None if len(over) == 2 else 1 - over[0], *others, **options)
     if isinstance(found, Masked):
-        return SelectedColumns(found) if found.values.ndim == 2 else found
+        return SelectedColumns(found) if found.values.ndim > found.mask.ndim else found
     return ctx.invoke(ctx, np.transpose, [found], {}) if found.ndim == 2 else found
 
 

@@ -150,7 +150,8 @@ def _fitted(ctx: Context, callee: Callable[..., Any], arguments: Sequence[Value]
     given = dict(zip(("at", "values", "option"), arguments, strict=False)) | {
         {"deg": "option", "rcond": "option"}.get(n, n): v for n, v in keywords.items()}
     at, values = given.get("at"), given.get("values")
-    if callee is np.linalg.lstsq and isinstance(at, SelectedColumns) and isinstance(values, ArrayValue):
+    if callee is np.linalg.lstsq and isinstance(at, SelectedColumns) and isinstance(values, ArrayValue) and (
+            at.rows.mask.ndim == 1):
         rows = at.rows
         found = ctx.invoke(ctx, choosing.lstsq_of_columns, [rows.values, values, rows.mask, given.get("option")], {})
         return replace(rows, values=as_array(ctx, found), table=None), Opaque(), Opaque(), Opaque()

@@ -60,9 +60,10 @@ def transposed(ctx: Context, value: Value) -> Value:
         return Block(transposed(ctx, value.values), value.columns, value.rows, value.stored)
     if not isinstance(value, Masked):
         return ctx.invoke(ctx, np.transpose, [value], {})
-    if value.mask.ndim > 1 or value.values.ndim > 2:
-        raise ctx.refuse("the transpose of rows selected by a mask of several dimensions", "use np.where", "SG105")
-    return SelectedColumns(value) if value.values.ndim == 2 else value
+    beside = value.values.ndim - value.mask.ndim
+    if beside > 1:
+        raise ctx.refuse("the transpose of arrays selected by a mask", "use np.where", "SG105")
+    return SelectedColumns(value) if beside else value
 
 
 # element by element

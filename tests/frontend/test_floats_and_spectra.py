@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.integrate as integrate
+import scipy.optimize as optimize
 import scipy.signal as signal
 
 import sdfgad
@@ -57,6 +58,11 @@ def integrals(a):
     return s + integrate.fixed_quad(lambda t, k: np.sin(w[0] * t) * k, 0.0, w[1], args=(w[2],), n=7)[0]
 
 
+@case(A)
+def valleys(a):
+    return optimize.rosen(a[:, 0]) + np.sum(optimize.rosen(a) ** 2) + optimize.rosen([a[0, 0], 2.0])
+
+
 @case(W)
 def parts_of_numbers(w):
     part, power = np.frexp(w * 7)
@@ -70,7 +76,8 @@ def test_program(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
 
 
 def test_single_precision() -> None:
-    check(lambda w: (signal.savgol_filter(w, 7, 2), signal.welch(w, nperseg=16)[1]), W.astype(np.float32))
+    check(lambda w: (signal.savgol_filter(w, 7, 2), signal.welch(w, nperseg=16)[1], optimize.rosen(w)),
+          W.astype(np.float32))
 
 
 ODD = [0.0, -0.0, np.inf, -np.inf, np.nan, np.finfo(float).max, -np.finfo(float).max, 3.0, 1e-310, -5e-324]

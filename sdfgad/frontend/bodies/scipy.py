@@ -1,4 +1,4 @@
-"""Functions of SciPy of matrices and integrals, in plain NumPy for the interpreter to run in place of a call."""
+"""Functions of SciPy of matrices, integrals and minima, in plain NumPy for the interpreter to run for a call."""
 # The interpreter runs these bodies for any kind of argument: types would say nothing.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,call-arg,arg-type"
 from __future__ import annotations
@@ -370,6 +370,12 @@ def _of_first_interval(rows, widths):
     both = h + k
     behind = h * h / (both * k)
     return h / 6.0 * ((3.0 - h / both) * rows[:-2] + (3.0 + behind + h / both) * rows[1:-1] - behind * rows[2:])
+
+
+def rosen(x):
+    x = np.asarray(x)
+    behind, ahead = x[:-1], x[1:]
+    return np.sum(100.0 * (ahead - behind**2.0) ** 2.0 + (1.0 - behind) ** 2.0, axis=0, dtype=x.dtype)
 
 
 def fixed_quad(func, a, b, args=(), n=5):

@@ -1,0 +1,74 @@
+"""Columns that a mask of several dimensions selects, `f[:, solid]`: the populations of a lattice in walls."""
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from sdfgad.errors import UnsupportedError
+from sdfgad.frontend import parse
+from tests.frontend.checking import check, check_both_modes
+
+F = np.sin(np.arange(60.0) ** 2).reshape(3, 4, 5)
+SOLID = np.cos(np.arange(20.0) ** 2).reshape(4, 5) > 0.3
+W = np.array([0.5, 0.3, 0.2])
+
+
+def bounced(f):
+    """What arrives at walls goes back."""
+    back = f[:, SOLID][[1, 2, 0], :]
+    f = f + 0.7 * (f.sum(axis=0) - f)
+    f[:, SOLID] = back
+    f[:, ~SOLID] += f[:, ~SOLID] ** 2
+    return f
+
+
+def of_data(f):
+    """A mask that data decide."""
+    high = f[0] > 0.2
+    f[1:, high] = f[:1, high] - f[1:, high]
+    return f
+
+
+def filled(f):
+    """One column, or one row, for all places."""
+    f[:, SOLID] = W[:, None]
+    g = f * 1.0
+    g[:, SOLID] = f[1, SOLID]
+    f[:, ~SOLID] = W[:, None] * f[2, ~SOLID]
+    return f + 2.0 * g
+
+
+def summed(f):
+    """Sums along both directions, shapes, and rows again."""
+    on = f[:, SOLID]
+    rho = on.sum(axis=0)
+    return [np.sum(rho**2 * on[1]), on.sum(axis=1), on.mean(), on.max(axis=1), on.T[:, 2].sum(), len(on), on.size,
+            on.shape[1], np.sum(on / rho)]
+
+
+def crowded(f):
+    """One mask behind two dimensions."""
+    f[:, :, SOLID[0]] *= 2.0
+    return f
+
+
+FUNCTIONS = [bounced, of_data, filled, summed, crowded]
+
+
+@pytest.mark.parametrize("fn", FUNCTIONS)
+def test_columns_are_those_of_numpy(fn):
+    check(fn, F)
+
+
+@pytest.mark.parametrize("fn", FUNCTIONS[:3])
+def test_derivatives_of_columns(fn):
+    check_both_modes(lambda f: np.sum(fn(f * 1.0) * F[::-1]), (F,))
+
+
+@pytest.mark.parametrize("fn", [lambda f: W @ f[:, SOLID], lambda f: f[:, SOLID] * f[0, ~SOLID],
+                                lambda f: f[:, :, SOLID[0]] + 1.0])
+def test_what_columns_are_not_good_for_is_refused(fn):
+    with pytest.raises(UnsupportedError, match=re.escape("[SG105]")):
+        parse(fn, (F,))

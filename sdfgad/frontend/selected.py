@@ -57,7 +57,8 @@ _ALONG_ROWS: Mapping[Callable[..., Any], Callable[..., Any]] = MappingProxyType(
 _RUNNING: Mapping[Callable[..., Any], int] = MappingProxyType({np.cumsum: 0, np.cumprod: 1})
 """What goes on from one number to the next, and what changes nothing of it."""
 
-_OF_NUMBERS = frozenset((np.max, np.min, np.amax, np.amin, np.sum, np.mean, np.median, np.std, np.var))
+_OF_NUMBERS = frozenset((
+    np.max, np.min, np.amax, np.amin, np.sum, np.mean, np.average, np.median, np.std, np.var))
 """What an index array of `np.nonzero` may be given to, as numbers that a mask selects."""
 
 _STACKED = frozenset((np.stack, np.vstack))

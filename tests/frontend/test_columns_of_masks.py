@@ -37,7 +37,9 @@ def filled(f):
     g = f * 1.0
     g[:, SOLID] = f[1, SOLID]
     f[:, ~SOLID] = W[:, None] * f[2, ~SOLID]
-    return f + 2.0 * g
+    h = f[0] * g[1]
+    h[:, h[0] > -2.0] = h[::-1, :1]  # which it reads itself
+    return f + 2.0 * g + h
 
 
 def summed(f):
@@ -54,10 +56,17 @@ def crowded(f):
     return f
 
 
+def centred(f):
+    """Where the weight of what is selected lies."""
+    rows, columns = np.nonzero(f[0] > 0.2)
+    weights = f[1] ** 2
+    return np.average(rows, weights=weights[rows, columns]) + f[2, 0, 0] * np.average(columns)
+
+
 FUNCTIONS = [bounced, of_data, filled, summed, crowded]
 
 
-@pytest.mark.parametrize("fn", FUNCTIONS)
+@pytest.mark.parametrize("fn", [*FUNCTIONS, centred])
 def test_columns_are_those_of_numpy(fn):
     check(fn, F)
 
@@ -65,6 +74,10 @@ def test_columns_are_those_of_numpy(fn):
 @pytest.mark.parametrize("fn", FUNCTIONS[:3])
 def test_derivatives_of_columns(fn):
     check_both_modes(lambda f: np.sum(fn(f * 1.0) * F[::-1]), (F,))
+
+
+def test_derivatives_of_a_centre():
+    check_both_modes(centred, (F,))
 
 
 @pytest.mark.parametrize("fn", [lambda f: W @ f[:, SOLID], lambda f: f[:, SOLID] * f[0, ~SOLID],

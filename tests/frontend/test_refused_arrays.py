@@ -23,10 +23,10 @@ def mask_behind_a_slice(a):
     return np.stack([a, a], axis=2)[:, a[0] > 0].sum()
 
 
-@refused(2, "a boolean mask combined with other indices", A)
+@refused(2, "columns selected by a mask combined with rows", A)
 def array_through_a_mask_behind_a_slice(a):
     a = a.copy()
-    a[:, a[0] > 0] = a[:, :1]
+    a[:, a[0] > 0] = a[:, 0]
     return a
 
 

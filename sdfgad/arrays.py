@@ -10,6 +10,7 @@ import numpy as np
 from sdfgad.errors import UsageError
 
 _PLAIN = (np.ndarray, np.memmap)
+TURNED, BLOCK = "turned", "block"
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,19 @@ class DistributedArray(Spec):
         room[tuple(slice(at - low, at - low + n) for at, n, (low, _) in
                    zip(self.first, self.local.shape, window, strict=True))] = self.local
         return room
+
+
+    def fills(self, window: tuple[tuple[int, int], ...]) -> bool:
+        """Whether the block is all of a window, and lies as programs take it."""
+        side = zip(self.first or (), self.local.shape, strict=True)
+        return bool(self.local.flags.carray) and tuple((at, at + n) for at, n in side) == window
+
+
+def lying(value: Any) -> str | None:
+    """How an argument lies, where a program may not be able to take it as it is: not in C order, or as a block."""
+    if isinstance(value, DistributedArray):
+        return BLOCK if value.local.flags.c_contiguous else TURNED
+    return TURNED if isinstance(value, np.ndarray) and not value.flags.c_contiguous else None
 
 
 def in_memory(value: Any) -> Any:

@@ -14,7 +14,7 @@ from sdfgad import __version__
 from sdfgad.analysis.elements.cover import of_one_call
 from sdfgad.analysis.uniform import Provenance, origin_of
 from sdfgad.analysis.verify import verify
-from sdfgad.arrays import Spec
+from sdfgad.arrays import Spec, lying
 from sdfgad.callers import called, warn
 from sdfgad.calls.arguments import Bound, about, as_called, windowed
 from sdfgad.calls.bindings import Bindings, bindings
@@ -319,10 +319,11 @@ def derive(fn: Callable[..., Any], bound: Bound, request: Request, source: str =
         parsed = parsed_call(fn, bound, source)
         parsed, outputs = resolve_outputs(parsed, request)
         parsed = with_share(parsed) if request.together and not request.seeds else parsed
+        request = replace(request, lying={n: how for n, v in bound.leaves.items() if (how := lying(v))})
         choice, found, plan = planned_together(Recipe(parsed, outputs, request))
         cut = request.distribution
         plan = told(plan, choice, found, replace(about(fn, bound, request.wrt), traffic=None if cut is None else
-                                                 traffic_of(found.whole, cut), work=chosen().work(found.whole)))
+                                                 traffic_of(found, cut), work=chosen().work(found.whole)))
     return Derivative(parsed, found, outputs, plan, request, choice)
 
 

@@ -41,6 +41,20 @@ def test_records_take_the_room_of_a_block() -> None:
     assert 3.5 < serial.predicted.peak_bytes / part.predicted.peak_bytes < 4.5
 
 
+@pytest.mark.parametrize("form, block, copied", [(("block", None), (10, 40), ""), ((None, "block"), (40, 10), "6.4 kB"),
+                                                 (("block", "block"), (20, 20), "6.4 kB")])
+def test_plans_count_blocks_of_whole_arrays_that_are_copied(form: Any, block: Any, copied: str) -> None:
+    """A block of rows is one piece of memory; others are copied, unless the rank gives the block alone."""
+    made = sdfgad.grad(weighted, wrt="u", distribute={"u": form, "w": form}, comm=4, gather=False)
+    whole, alone = (made.plan(one, one) for one in (np.ones((40, 40)), sdfgad.DistributedArray(np.ones(block), (40, 40))))
+    assert whole.predicted.peak_bytes - alone.predicted.peak_bytes == (6400 if copied else 0)
+    assert (f"copies {copied} of its arguments" in " ".join(str(whole).split())) == bool(copied)
+
+
+def weighted(u, w):
+    return np.sum(np.sin(u) * w)
+
+
 def test_limits_hold_for_a_rank() -> None:
     plan = planned(gather=False, memory_limit="500kB")
     assert plan.predicted.peak_bytes <= 500_000 and plan.modes

@@ -43,6 +43,20 @@ def test_a_donated_argument_is_not_copied():
     assert made.measured(bound, frozenset("u")).copies == 0
 
 
+def squares(x):
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("turn", [lambda u: u.T, lambda u: u[:, ::2], lambda u: u])
+def test_copies_of_arguments_in_another_order_are_predicted(turn):
+    u = turn(np.ones((300, 400)))
+    made, used = derived(squares, u, wrt=("x",))
+    assert used.copies == (0 if u.flags.c_contiguous else u.nbytes)
+    assert used.peak_bytes == made.plan.predicted.peak_bytes
+    with pytest.raises(MemoryLimitError):
+        derived(squares, u, wrt=("x",), limit=used.peak_bytes - 1)
+
+
 def test_a_growable_tape_is_counted():
     small, large = np.full(N, 40.0), np.full(N, 1.0)
     made, used = derived(programs.doubled, large, wrt=("x",))

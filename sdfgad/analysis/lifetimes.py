@@ -82,6 +82,11 @@ class Lifetimes:
         return NOTHING if most is None else self.used(most).intersection(sizes)
 
 
+def copy_name(argument: str) -> str:
+    """What the copy of an argument is called that a call makes."""
+    return f"{argument} (copy)"
+
+
 @dataclass(frozen=True)
 class Held:
     """always: bytes held throughout a call, by name. own: bytes of the arrays that share one block while they are not

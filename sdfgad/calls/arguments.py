@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad import __version__
-from sdfgad.arrays import DistributedArray, Spec, in_memory, special_class
+from sdfgad.arrays import TURNED, DistributedArray, Spec, in_memory, lying, special_class
 from sdfgad.checkpoint.outlook import About, Argument
 from sdfgad.codegen.targets import chosen
 from sdfgad.config import thread_count
@@ -172,13 +172,13 @@ def _signature(name: str, value: Any, leaves: dict[str, Any]) -> Any:
     """What the compiled program depends on: shape and dtype of numbers, the value of everything else."""
     if type(value) is np.ndarray:  # what follows says the same of it, and takes longer
         leaves[name] = value
-        return (value.shape, value.dtype.str, False, None, not value.flags.c_contiguous)
+        return (value.shape, value.dtype.str, False, None, None if value.flags.c_contiguous else TURNED)
     if type(value) in BY_VALUE:
         return (type(value).__name__, repr(value))
     if isinstance(value, (np.ndarray, Spec)) or (isinstance(value, np.generic) and value.dtype.kind in "fc"):
         leaves[name] = value
-        turned = isinstance(value, np.ndarray) and not value.flags.c_contiguous
-        return (value.shape, np.dtype(value.dtype).str, isinstance(value, np.generic), special_class(value), turned)
+        kind = np.dtype(value.dtype).str
+        return (value.shape, kind, isinstance(value, np.generic), special_class(value), lying(value))
     if isinstance(value, (float, complex)) and not isinstance(value, bool):
         leaves[name] = value
         return type(value).__name__
@@ -371,6 +371,8 @@ def as_input(value: Any, array: Array, room: np.ndarray | None) -> np.ndarray:
     """
     if isinstance(value, DistributedArray):
         window = array.window or tuple((0, n) for n in array.shape)
+        if room is None and value.fills(window):
+            return value.local
         return value.within(window, np.empty(array.shape, array.dtype) if room is None else room)
     value = windowed(value, array)
     right = type(value) is np.ndarray and value.dtype == array.dtype and value.shape == array.shape

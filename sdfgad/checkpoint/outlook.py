@@ -29,7 +29,8 @@ class LoopTraffic:
 @dataclass(frozen=True)
 class Traffic:
     """What a rank of a distributed program has, and what it sends in one call. blocks: of arrays that are cut, as
-    indices of the whole, halos included. A loop of unknown length counts as one iteration."""
+    indices of the whole, halos included. A loop of unknown length counts as one iteration. copied: bytes of arguments
+    that a call copies, because it receives into them or because a block of a whole array is not in one piece."""
 
     ranks: int
     rank: int
@@ -38,6 +39,7 @@ class Traffic:
     bytes: int
     sums: int
     loops: tuple[LoopTraffic, ...] = ()
+    copied: int = 0
 
 
 @dataclass(frozen=True)

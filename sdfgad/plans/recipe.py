@@ -18,6 +18,7 @@ from sdfgad.frontend import Parsed
 from sdfgad.ir.program import Program, View, views_of
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED
+from sdfgad.plans.copies import argument_copies
 from sdfgad.plans.emission import Emission, Finished
 from sdfgad.plans.planning import Choice
 from sdfgad.plans.request import Request, keeping_share, share_of
@@ -94,7 +95,8 @@ class Recipe:
         """All that decides what the search for the best program finds, this package and the machine aside."""
         request = self.request
         return (self.parsed.program, self.reverse_request, request.reduce, request.output is not None, request.limit,
-                dict(sorted(request.pins.items())), workers(), self.slopes, request.distribution, self.silent)
+                dict(sorted(request.pins.items())), workers(), self.slopes, request.distribution, self.silent,
+                dict(sorted(request.lying.items())))
 
     def choice(self) -> Choice:
         """The search for the best of these programs."""
@@ -118,6 +120,9 @@ class Recipe:
         whole = applied(share_factors, whole, self.normal.arrays)
         verify(whole, "share_factors", thorough=verifying())
         held = target.footprint(whole, kept_arrays(made, whole), workers())
+        if not target.on_device:
+            held = replace(held, always={**held.always,
+                                         **argument_copies(whole, self.parsed, self.request)})
         return Finished(whole, problem_of(self.parsed.program, whole, made, held, self.code), held)
 
     def _cut(self, trimmed: Program, made: Gradient) -> Program:

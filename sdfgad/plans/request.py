@@ -24,7 +24,8 @@ class Request:
 
     together: whether several ranks call it, each with a part of the objective or none. aux: the program returns what is
     asked for and something else, which the caller gets as it is. batch: seeds come so many at once, along a first axis
-    that the gradients have as well. distribution: how arguments, by their names, are cut over ranks.
+    that the gradients have as well. distribution: how arguments, by their names, are cut over ranks. lying: how those
+    lie, by their names, that a program may not be able to take as they are.
     """
 
     wrt: tuple[str, ...]
@@ -40,6 +41,7 @@ class Request:
     aux: bool = False
     batch: int | None = None
     distribution: Distribution | None = None
+    lying: Mapping[str, str] = field(default_factory=dict)
 
 
 def resolve_outputs(parsed: Parsed, request: Request) -> tuple[Parsed, tuple[View, ...]]:

@@ -3,23 +3,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from sdfgad.analysis.lifetimes import copy_name
 from sdfgad.checkpoint.outlook import LoopTraffic, Traffic
 from sdfgad.ir.messages import EXCHANGE, OP, is_finish, sent
 from sdfgad.ir.program import Array, Block, Lib, Loop, Program
 from sdfgad.ir.walk import children
 from sdfgad.names import loop_name
+from sdfgad.plans.planning import Emission
 from sdfgad.transform.cutting.blocks import Distribution
 
 Counts = tuple[int, int, int]
 """Messages, their bytes, sums."""
 
 
-def traffic_of(program: Program, wanted: Distribution) -> Traffic:
+def traffic_of(emission: Emission, wanted: Distribution) -> Traffic:
     """Of the rank that a program is for. Sums are counted where they are in the program."""
+    program, held = emission.whole, emission.finished.held.always
     messages, size, sums = _counted(program.body)
     cut = {n: a for n, a in program.arrays.items() if a.window is not None and a.role == "argument"}
     blocks = {a.label or n: _window(a) for n, a in cut.items()}
-    return Traffic(wanted.grid.size, wanted.rank, blocks, messages, size, sums, tuple(_loops(program.body)))
+    copied = sum(held.get(copy_name(name), 0) for name in program.arguments)
+    return Traffic(wanted.grid.size, wanted.rank, blocks, messages, size, sums, tuple(_loops(program.body)), copied)
 
 
 def sent_by(program: Program) -> Counts:

@@ -76,7 +76,8 @@ def _of_ranks(traffic: Traffic) -> list[str]:
             f"{traffic.sums} sums"]
     sent += [f"{one.name} loop, per iteration: {one.messages} messages, {format_bytes(one.bytes)}"
              + (f", {one.sums} sums" if one.sums else "") for one in traffic.loops]
-    return _wrapped(f"rank {traffic.rank} of {traffic.ranks} has {blocks}") + [
+    copied = f", and copies {format_bytes(traffic.copied)} of its arguments" if traffic.copied else ""
+    return _wrapped(f"rank {traffic.rank} of {traffic.ranks} has {blocks}{copied}") + [
         line for text in sent for line in _wrapped(text)]
 
 

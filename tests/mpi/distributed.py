@@ -128,6 +128,22 @@ def check_products() -> None:
         with patch.object(strips, "TOGETHER", 0), patch.object(maps, "PANELLED", panelled):
             made = sdfgad.grad(product, wrt=("A", "B"), distribute=dict.fromkeys("ABw", how), comm=COMM)
             tell(f"distributed {name} of products", error=max(map(off, made(*args).values(), expected.values())))
+    left = sdfgad.grad(product, wrt=("A", "B"), distribute=dict.fromkeys("ABw", ("block", "block")), comm=COMM,
+                       gather=False)
+    whole = left.measure(*args)
+    alone = left.measure(*(sdfgad.DistributedArray(own_blocks(a), a.shape) for a in args))
+    tell("room of products", whole=room_of(whole), alone=room_of(alone))
+
+
+def own_blocks(value: np.ndarray) -> np.ndarray:
+    """The block of this rank of 2 x 2."""
+    rows, columns = (n // 2 for n in value.shape)
+    first, second = COMM.rank // 2 * rows, COMM.rank % 2 * columns
+    return value[first:first + rows, second:second + columns].copy()
+
+
+def room_of(plan: sdfgad.Plan) -> tuple[int, int]:
+    return plan.predicted.peak_bytes, plan.measured.peak_bytes
 
 
 def check_agreement() -> None:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
+from sdfgad.analysis.lifetimes import Held, Lifetimes, copy_name, lifetimes
 from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.cpu import fourier
@@ -134,7 +134,7 @@ def held_by(program: Program, results: Iterable[str], threads: int) -> Held:
     code = footprint_of(scheduled(program), passed)
     always = {n: a.bytes for n, a in program.arrays.items() if n in passed and a.role != "disk"}
     copied = all_writes(program.body) & set(program.arguments) & always.keys()
-    always.update({f"{n} (copy)": always[n] for n in sorted(copied)})
+    always.update({copy_name(n): always[n] for n in sorted(copied)})
     return Held({**always, **code.besides(threads)}, code.sizes, code.arena.bytes, code.lives)
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sdfgad.analysis.lifetimes import Held, Lifetimes
+from sdfgad.analysis.lifetimes import Held, Lifetimes, copy_name
 from sdfgad.codegen.reference.forms import graph_form, is_array
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_reads, all_writes
@@ -18,5 +18,5 @@ def held_by(program: Program, results: Iterable[str], threads: int) -> Held:
     always = {n: a.bytes for n, a in whole.arrays.items()
               if (n in passed or n in used and is_array(a)) and a.role != "disk"}
     copied = all_writes(program.body) & set(program.arguments) & always.keys()
-    always.update({f"{n} (copy)": always[n] for n in sorted(copied)})
+    always.update({copy_name(n): always[n] for n in sorted(copied)})
     return Held(always, {}, 0, Lifetimes((), {}))

@@ -297,7 +297,7 @@ def test_a_grid_of_ranks() -> None:
     assert done.status == 0, done.err[-4000:]
     check_distributed(done.found, 7)
     room = done.found["room of products"]
-    assert all(predicted == measured for pair in room.values() for predicted, measured in pair)
+    assert all(predicted == measured for how in ("whole", "alone") for predicted, measured in room[how])
     assert all(a[0] > b[0] for a, b in zip(room["whole"], room["alone"], strict=True))
 
 

@@ -6,11 +6,12 @@ right; blocks beside what they are computed from need few messages.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Map, Program, Store
 from sdfgad.ir.walk import statements
+from sdfgad.names import GRAD
 from sdfgad.transform.cutting.accesses import read_by
 from sdfgad.transform.cutting.blocks import ArrayBlocks, CutAxis, Distribution, RankGrid, even_ends
 
@@ -22,15 +23,24 @@ def blocks_of(program: Program, wanted: Distribution) -> dict[str, ArrayBlocks]:
         named = wanted.alike.get(name, name)
         if named in wanted.axes:
             found[name] = wanted.blocks(named, array.shape)
-    settled = frozenset(found)
     maps = [s for s in statements(program.body) if isinstance(s, Map)]
+    beside = {name: primal for name, a in program.arrays.items() if name.startswith(GRAD) and name not in found
+              and (primal := name.removeprefix(GRAD)) in program.arrays and program.arrays[primal].shape == a.shape}
+    _align(program, maps, found, wanted.grid, frozenset((*found, *beside)))
+    found |= {name: found[primal] for name, primal in beside.items() if primal in found}
+    _align(program, maps, found, wanted.grid, frozenset(found))
+    return {name: blocks for name, blocks in found.items() if blocks.dimensions}
+
+
+def _align(program: Program, maps: Sequence[Map], found: dict[str, ArrayBlocks], grid: RankGrid,
+           settled: frozenset[str]) -> None:
+    """Cut what statements write, but for some arrays, until nothing changes."""
     changed = True
     while changed:
         changed = False
         for stmt in maps:
             for store in (p for p in stmt.body if isinstance(p, Store) and p.array not in settled):
-                changed |= _aligned(stmt, store, program.arrays[store.array], found, wanted.grid)
-    return {name: blocks for name, blocks in found.items() if blocks.dimensions}
+                changed |= _aligned(stmt, store, program.arrays[store.array], found, grid)
 
 
 def _aligned(stmt: Map, store: Store, target: Array, found: dict[str, ArrayBlocks], grid: RankGrid) -> bool:

@@ -14,8 +14,10 @@ from sdfgad.transform.cutting.accesses import HaloNeed, ReadBox, accesses, widen
 from sdfgad.transform.cutting.alignment import blocks_of
 from sdfgad.transform.cutting.blocks import Distribution
 from sdfgad.transform.cutting.digits import digits_apart
+from sdfgad.transform.cutting.extremes import from_nothing
 from sdfgad.transform.cutting.halos import Halos, moving
 from sdfgad.transform.cutting.maps import pieces_of
+from sdfgad.transform.cutting.readers import readers_of
 from sdfgad.transform.cutting.shares import told
 from sdfgad.transform.cutting.sums import only_added_to, packed
 from sdfgad.transform.cutting.tree import CutNode, CutWork, PendingSum, RankPiece, RankRegion
@@ -32,10 +34,11 @@ def cut_over_ranks(program: Program, wanted: Distribution, gathered: Sequence[st
     says which part of the whole that is. gathered: arrays that every rank has whole behind the program.
     UnsupportedError for what cannot be cut.
     """
-    program = program.but(body=rebuild(program.body, _without_products))
+    program = program.but(body=from_nothing(rebuild(program.body, _without_products)))
     work = CutWork(program, wanted, blocks_of(program, wanted))
     if not work.cut:
         return program
+    work.readers = readers_of(work)
     nodes = [*_nodes(work, program.body, ()), _gathering(work, gathered)]
     work.arrays[ORDER] = order_array()
     body = Halos(work).block(nodes, {})

@@ -29,14 +29,16 @@ class Halos:
 
     work: CutWork
 
-    def block(self, nodes: Sequence[CutNode], met: dict[str, list[HaloNeed]]) -> Block:
-        """The statements of one rank. met: what has been sent before, and has not changed since."""
+    def block(self, nodes: Sequence[CutNode], met: dict[str, list[HaloNeed]], reverse: bool = False) -> Block:
+        """The statements of one rank. met: what has been sent before, and has not changed since. reverse: in a loop or
+        branch of the reverse sweep, what it computes again included."""
         out: list[Stmt] = []
         met = {name: list(needs) for name, needs in met.items()}
         left = list(nodes)
         while left:
+            reverse = reverse or self._in_reverse(left[0])
             if not self._has_all(left[0], met):
-                ahead = self._ahead(left, met)
+                ahead = self._ahead(left, met, reverse)
                 left = [*ahead, *(n for n in left if not any(n is a for a in ahead))]
             if not self._has_all(left[0], met):
                 asked = self._unmet(left, met)
@@ -49,7 +51,7 @@ class Halos:
                 met.pop(name, None)
         return tuple(out)
 
-    def _ahead(self, nodes: Sequence[CutNode], met: dict[str, list[HaloNeed]]) -> list[CutNode]:
+    def _ahead(self, nodes: Sequence[CutNode], met: dict[str, list[HaloNeed]], reverse: bool) -> list[CutNode]:
         """exchange(x) ; y = f(x) ; z = g(u) ; exchange(z) ; w = h(z)
         ->   z = g(u) ; exchange(x, z) ; y = f(x) ; w = h(z)
 
@@ -64,7 +66,7 @@ class Halos:
                 known = {name: needs for name, needs in known.items() if name not in node.writes}
                 continue
             made = frozenset(n for f in found for n in f.writes) - frozenset(n for w in waiting for n in w.writes)
-            if self._in_reverse(node) == self._in_reverse(nodes[0]) and any(
+            if (reverse or not self._in_reverse(node)) and any(
                     n.array in made and not self._is_met(n, known) for n in node.needs):
                 useful = len(found)
             waiting.append(node)
@@ -86,7 +88,8 @@ class Halos:
         if isinstance(node, RankPiece):
             return node.own
         kept = {name: needs for name, needs in met.items() if name not in node.writes}
-        return (with_children(node.stmt, [self.block(b, kept) for b in node.blocks]),)
+        reverse = self._in_reverse(node)
+        return (with_children(node.stmt, [self.block(b, kept, reverse) for b in node.blocks]),)
 
     def _is_met(self, need: HaloNeed, met: dict[str, list[HaloNeed]]) -> bool:
         blocks, before = self.work.cut[need.array], met.get(need.array, ())

@@ -35,7 +35,8 @@ def pieces_of(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> list[RankPi
     stores = [p for p in stmt.body if isinstance(p, Store)]
     around = interval_env(loops)
     shares = [_share(work, stmt, s, loops) for s in stores]
-    domains = [[share.domain(stmt, place, around) for place in work.places] for share in shares]
+    domains = [[share.domain(stmt, place, around) if r in work.readers.get(s.array, (r,)) else None
+                for r, place in enumerate(work.places)] for s, share in zip(stores, shares, strict=True)]
     if not any(s.parts for s in shares) and all(d == domains[0] for d in domains[1:]):
         if len(stores) == 1:
             return list(_by_owners(work, stmt, (domains[0], loops), shares[0]))
@@ -246,11 +247,11 @@ def _inner(stmt: Map, loops: tuple[Range, ...], around: Mapping[str, Bounds]) ->
 def _cleared(sums: _Summation) -> RankPiece:
     part = sums.part
     domain = all_of(part.shape)
-    store = Store(part.name, tuple(ix(r.var) for r in domain), _nothing(sums.store.op, part.dtype))
+    store = Store(part.name, tuple(ix(r.var) for r in domain), nothing(sums.store.op, part.dtype))
     return RankPiece((Map(domain, (store,), sums.stmt.source),), (), frozenset(), frozenset({part.name}))
 
 
-def _nothing(op: str | None, dtype: np.dtype) -> Expr:
+def nothing(op: str | None, dtype: np.dtype) -> Expr:
     """What changes nothing: of a sum, or of an extreme."""
     if op not in ("max", "min"):
         return algebra.zero(dtype)

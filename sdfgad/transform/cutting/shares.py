@@ -83,7 +83,7 @@ def share_of(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks], grid: Rank
     taken = {t.axis.dimension for t in own}
     parts: list[Portion] = []
     for dimension in range(len(grid.extents)) if store.op in SUMMED else ():
-        leads = () if dimension in taken else _leads(stmt, store, cut, dimension)
+        leads = () if dimension in taken else _middle_first(list(_leads(stmt, store, cut, dimension)))
         # The variable of what is written would share out as its owners do.
         lead = next((p for p in leads if dimension not in summed or _elsewhere(store, p, cut)), None)
         parts += [] if lead is None else [lead]
@@ -102,6 +102,14 @@ def _elsewhere(store: Store, lead: Portion, cut: Mapping[str, ArrayBlocks]) -> b
     """Whether what is read along a cut axis runs by other variables than what is written along it."""
     return all(a is None or a.dimension != lead.axis.dimension or i.symbols.isdisjoint(lead.index.symbols)
                for i, a in zip(store.index, cut[store.array].axes, strict=True))
+
+
+def _middle_first(leads: list[Portion]) -> list[Portion]:
+    """The first lead in the middle of those that run beside it: less is received than at the end of a stencil."""
+    beside = [(gap, k) for k, p in enumerate(leads) if (p.array, p.axis) == (leads[0].array, leads[0].axis)
+              and (gap := (p.index - leads[0].index).const) is not None]
+    middle = leads[sorted(beside)[(len(beside) - 1) // 2][1]] if beside else None
+    return leads if middle is None else [middle, *(p for p in leads if p is not middle)]
 
 
 def _leads(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks], dimension: int) -> Iterator[Portion]:

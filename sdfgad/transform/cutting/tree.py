@@ -1,7 +1,7 @@
 """A program on its way over the ranks: what one rank runs, and what all of them read for it."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -93,7 +93,8 @@ def made_of(program: Program, names: frozenset[str]) -> frozenset[str]:
 @dataclass
 class CutWork:
     """The program that is being made. cut: the blocks of all arrays that have any. added_in: what the loops around, but
-    for so many outer ones, only add to; of the place that is being cut."""
+    for so many outer ones, only add to; of the place that is being cut. readers: ranks that read what is not cut, where
+    not all do."""
 
     program: Program
     wanted: Distribution
@@ -101,6 +102,7 @@ class CutWork:
     arrays: dict[str, Array] = field(init=False)
     added_in: dict[str, int] = field(default_factory=dict)
     constants: dict[str, np.ndarray] = field(init=False)
+    readers: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.arrays, self.constants = dict(self.program.arrays), dict(self.program.constants)

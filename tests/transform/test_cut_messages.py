@@ -1,0 +1,117 @@
+"""What the two sweeps of a cut program send: in loops as many messages back as forth, between neighbours."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sdfgad.ir.messages import EXCHANGE, is_message, sent, sweep_of
+from sdfgad.ir.program import Block, Loop, While
+from sdfgad.ir.text import program_text
+from sdfgad.ir.walk import children
+from sdfgad.transform.cutting.blocks import Distribution, RankGrid
+from tests.support.simulated import SerialGradient, cut_and_run, serial_gradient
+from tests.transform.test_cutting import checked
+
+RNG = np.random.default_rng(9)
+INSIDE, OUTSIDE = "in loops", "outside"
+
+
+def sent_in(block: Block, where: str = OUTSIDE) -> Iterator[tuple[tuple[str, str], int, int]]:
+    """Messages of one iteration of each loop: where and in which sweep, how many, and of how many elements."""
+    for stmt in block:
+        if is_message(stmt) and stmt.attrs["kind"] == EXCHANGE:
+            sizes = [int(np.prod([n.const or 0 for n in v.shape])) for v in sent(stmt)]
+            yield (where, sweep_of(stmt)), len(sizes), sum(sizes)
+        for inner in children(stmt):
+            yield from sent_in(inner, INSIDE if isinstance(stmt, (Loop, While)) else where)
+
+
+def counted(serial: SerialGradient, axes: Any, grid: tuple[int, ...]) -> tuple[Counter[Any], Counter[Any]]:
+    """Of all ranks, which leave gradients where they are."""
+    messages, elements = Counter[Any](), Counter[Any]()
+    for rank in range(int(np.prod(grid))):
+        for key, count, size in sent_in(serial.cut(Distribution(RankGrid(grid), rank, axes, gather=False)).body):
+            messages[key] += count
+            elements[key] += size
+    return messages, elements
+
+
+def corrected(h, q, steps):
+    """Predictor and corrector of the shallow water equations, with both boundaries in one assignment."""
+    for t in range(steps):
+        g = q ** 2 / h + 0.5 * h ** 2
+        hp, qp = h.copy(), q.copy()
+        hp[:-1] = h[:-1] - 0.05 * (q[1:] - q[:-1])
+        qp[:-1] = q[:-1] - 0.05 * (g[1:] - g[:-1])
+        gp = qp ** 2 / hp + 0.5 * hp ** 2
+        h[1:-1] = 0.5 * (h[1:-1] + hp[1:-1] - 0.05 * (qp[1:-1] - qp[:-2]))
+        q[1:-1] = 0.5 * (q[1:-1] + qp[1:-1] - 0.05 * (gp[1:-1] - gp[:-2]))
+        h[0], q[0], h[-1], q[-1] = h[1], -q[1], h[-2], -q[-2]
+    return np.sum(h ** 2) + np.sum(q * h)
+
+
+def upwind(c, u, steps):
+    for t in range(steps):
+        f = np.where(u > 0, u * c, u * np.roll(c, -1, axis=0))
+        c = c - 0.2 * (f - np.roll(f, 1, axis=0))
+    return np.sum(c ** 3)
+
+
+def until_still(u, k):
+    r = 1.0
+    while r > 1e-2:
+        d = k[1:-1] * (u[2:] - 2 * u[1:-1] + u[:-2])
+        u[1:-1] += 0.3 * d
+        r = np.max(np.abs(d))
+    return np.sum(u ** 2)
+
+
+@pytest.mark.parametrize("fn, args, neighbours, before", [
+    (corrected, (1 + 0.2 * RNG.random(29), 0.1 * RNG.normal(size=29), 3), (2, 2), 0),
+    (upwind, (RNG.random(28), RNG.normal(size=28), 3), (2, 2), 1),
+    (until_still, (RNG.random(27), RNG.random(27)), (2, 2), 2)])
+@pytest.mark.parametrize("ranks", [2, 3, 7])
+def test_loops_send_as_many_messages_back_as_forth(fn: Any, args: Any, neighbours: Any, before: int,
+                                                   ranks: int) -> None:
+    """before: halos of what does not change in the reverse sweep, which are needed once."""
+    serial = serial_gradient(fn, args)
+    axes = {n: (0,) for n in ("h", "q", "c", "u", "k") if n in fn.__code__.co_varnames[:fn.__code__.co_argcount]}
+    assert cut_and_run(serial, axes, (ranks,), checked).error < 1e-12
+    messages, _ = counted(serial, axes, (ranks,))
+    pairs = ranks if fn is upwind else ranks - 1  # around the circle
+    assert [messages[INSIDE, sweep] for sweep in ("forward", "reverse")] == [n * pairs for n in neighbours]
+    assert (messages[OUTSIDE, "forward"], messages[OUTSIDE, "reverse"]) == (0, before * (ranks - 1))
+
+
+def diffused(u, k, steps):
+    for t in range(steps):
+        u[1:-1, 1:-1] += k * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1])
+    return np.sum(u ** 2)
+
+
+@pytest.mark.parametrize("grid, most", [((3,), 2.4), ((2, 2), 2.4)])
+def test_sums_are_shared_out_in_the_middle_of_a_stencil(grid: tuple[int, ...], most: float) -> None:
+    """The derivative by k is a sum over points: with each point goes its own halo, and no more."""
+    serial = serial_gradient(diffused, (RNG.random((12, 13)), 0.1, 3), ("u", "k"))
+    axes = {"u": (0, 1 if len(grid) == 2 else None)}
+    assert cut_and_run(serial, axes, grid, checked).error < 1e-12
+    messages, elements = counted(serial, axes, grid)
+    assert messages[INSIDE, "reverse"] == messages[INSIDE, "forward"]
+    assert elements[INSIDE, "reverse"] <= most * elements[INSIDE, "forward"]
+
+
+def largest(u, v):
+    """Extremes of everything, of rows, of what is computed, and one of two numbers."""
+    m = min(np.min(v), v[4] * 0.5)
+    return np.max(u) * np.min(u, axis=0) @ np.arange(u.shape[1]) + m + np.max(np.abs(v)) * np.max(u[3:] * u[:-3])
+
+
+def test_extremes_take_no_element_along() -> None:
+    serial = serial_gradient(largest, (RNG.normal(size=(9, 4)), RNG.normal(size=9)))
+    for grid in ((2,), (3,)):
+        done = cut_and_run(serial, {"u": (0, None), "v": (0,)}, grid, checked)
+        assert done.error < 1e-13 and all("-inf" in program_text(p) for p in done.programs)

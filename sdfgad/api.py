@@ -20,7 +20,7 @@ from sdfgad.calls.device_calls import check_place, on_device
 from sdfgad.calls.distributing import asked_distribution, placed
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import of_method, reduced
-from sdfgad.calls.replicated import digest_of, replicated_leaves, summed
+from sdfgad.calls.replicated import digest_of, replicated_leaves, summed, whole_leaves
 from sdfgad.calls.results import one_or_all
 from sdfgad.compiled import Compiled
 from sdfgad.config import chosen_target, limit_of_block, settings, within
@@ -145,8 +145,8 @@ class GradFunction(DerivativeFunction):
             made.check(bound, self._donate)
             return made
 
-        derivative = agreed(ranks, prepare, self._objective,
-                            lambda made: digest_of(bounds[-1], self._alike(made, bounds[-1], ranks)))
+        derivative = agreed(ranks, prepare, self._objective, lambda made: digest_of(bounds[-1], (
+            *self._alike(made, bounds[-1], ranks), *whole_leaves(bounds[-1], made.request.distribution))))
         return ranks, derivative, bounds[0]
 
     def _alike(self, derivative: Derivative, bound: Bound, ranks: Any) -> tuple[str, ...]:

@@ -26,7 +26,10 @@ def derived_together(fn: Callable[..., Any], bound: Bound, request: Request, sou
     def derived(wanted: Distribution) -> Derivative:
         return derive(fn, bound, replace(request, distribution=wanted), source)
 
-    wanted = option.of(bound) if not option.automatic else _cheapest(option.candidates(bound), bound, derived)
+    candidates = option.candidates(bound) if option.automatic else [option.of(bound)]
+    if not candidates:
+        raise option.nothing_to_cut(bound)
+    wanted = _cheapest(candidates, bound, derived) if option.automatic else candidates[0]
     return connected(derived(wanted), option)
 
 
@@ -45,8 +48,7 @@ def _cheapest(candidates: list[Distribution], bound: Bound,
             except UnsupportedError as error:
                 refused.append(error)
     if not found:
-        raise refused[0] if refused else UnsupportedError(
-            'distribute="auto": no array has an axis with as many elements as there are ranks', code="SG124")
+        raise refused[0]
     return min(found, key=lambda one: one[:2])[2]
 
 

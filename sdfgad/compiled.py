@@ -11,6 +11,7 @@ from sdfgad.calls.device_calls import check_place, on_device
 from sdfgad.calls.distributing import asked_distribution, connected, placed
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import as_method, reduced
+from sdfgad.calls.replicated import digest_of, whole_leaves
 from sdfgad.config import chosen_target
 from sdfgad.errors import UsageError
 from sdfgad.frontend.graphs.function import as_function
@@ -18,6 +19,7 @@ from sdfgad.pipeline import Primal, primal
 from sdfgad.shown import Shown
 from sdfgad.together import Running, agreed
 from sdfgad.tracebacks import shortened
+from sdfgad.transform.cutting.blocks import Distribution
 from sdfgad.translations import valid
 
 
@@ -68,7 +70,10 @@ class Compiled(Shown):
             return valid(self._known.setdefault((bound.signature, chosen_target()), []),
                          lambda: self._primal(bound))
 
-        code, bound = agreed(ranks, prepare), bounds[0]
+        def alike(made: Primal) -> str:
+            return digest_of(bounds[-1], whole_leaves(bounds[-1], self._cut(bounds[-1])))
+
+        code, bound = agreed(ranks, prepare, alike=alike), bounds[0]
         with Running(ranks):
             value = self._wanted(*code.run(bound, frozenset()))
         if ranks is None and not on_device(bound):  # others have to agree on every call
@@ -76,8 +81,10 @@ class Compiled(Shown):
         return value
 
     def _primal(self, bound: Bound) -> Primal:
-        wanted = None if self._blocks is None else self._blocks.of(bound)
-        return connected(primal(self.fn, bound, self.chosen_output, self._source, wanted), self._blocks)
+        return connected(primal(self.fn, bound, self.chosen_output, self._source, self._cut(bound)), self._blocks)
+
+    def _cut(self, bound: Bound) -> Distribution | None:
+        return None if self._blocks is None else self._blocks.of(bound)
 
     def _wanted(self, value: Any, named: Sequence[Any]) -> Any:
         """What a call gives, of the value of the function and the outputs that were named."""

@@ -112,13 +112,29 @@ def test_auto_says_what_stands_in_the_way() -> None:
         few.plan(np.ones((30, 2)), 0.1, 3)
 
 
+@pytest.mark.parametrize("u, grid, why, what", [
+    (np.ones(40), (2, 2), "has not two axes of 2 elements or more", "give grid=(4,), which cuts one axis"),
+    (np.ones((40, 40)), (2, 2, 1), "one axis is cut, or two", "leave grid= out"),
+    (np.ones(3), None, "as many elements as there are ranks, 4", "take fewer ranks"),
+    (1.0, None, "no argument is an array", 'distribute={"u": ("block", None)}')])
+def test_auto_says_what_to_do(u: Any, grid: Any, why: str, what: str) -> None:
+    made = sdfgad.grad(weighted, wrt="u", distribute="auto", comm=4, grid=grid)
+    with pytest.raises(sdfgad.UnsupportedError) as error:
+        made.plan(u, 2.0)
+    assert why in str(error.value) and what in (error.value.help or "")
+
+
 @pytest.mark.parametrize("options, text", [
     ({"distribute": {"u": "block"}, "comm": None}, "comm=None is no communicator"),
     ({"distribute": "rows"}, "distribute='rows'"), ({"distribute": None}, "options of distribute="),
-    ({"distribute": {"w": "block"}}, "no array 'w'(.|\n)*arrays: u"), ({"distribute": {"k": "block"}}, "no array 'k'"),
+    ({"distribute": {"w": "block"}}, "'w' is no argument that is an array(.|\n)*arrays: u"),
+    ({"distribute": {"k": "block"}}, "'k' is a number, which every rank has"),
+    ({"distribute": {"u": "cyclic"}}, "no cyclic layouts"), ({"grid": 4}, r"grid=4(.|\n)*grid=\(4,\)"),
+    ({"grid": "2x2"}, "grid='2x2'"), ({"distribute": {"u": ("block", "block")}, "grid": (3, 2)},
+                                      r"room for 6 ranks, and there are 4(.|\n)*give grid=\(2, 2\)"),
     ({"distribute": {"u": ("block",)}}, "for 2 axes"), ({"distribute": {"u": ("rows", None)}}, "for 2 axes"),
     ({"distribute": {"u": "replicated"}}, "cuts no array"), ({"grid": (2, 2)}, "4 ranks in 1 dimensions"),
-    ({"grid": (3,)}, "4 ranks in 1 dimensions"), ({"plan": planned}, r"plan= of a distributed"),
+    ({"grid": (3,)}, "room for 3 ranks, and there are 4"), ({"plan": planned}, r"plan= of a distributed"),
     ({"spill": "/tmp"}, "spill= of a distributed"), ({"objective": "sum"}, "objective= of a distributed")])
 def test_options_that_do_not_fit(options: dict[str, Any], text: str) -> None:
     options = {n: v() if callable(v) else v for n, v in options.items()}

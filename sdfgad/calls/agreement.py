@@ -80,8 +80,8 @@ class Agreement:
                              "constants, or their machines other caches", code="SG211",
                              help="give every rank whole arrays of one shape, and the same numbers")
         elif least.alike != most.alike:
-            raise UsageError("replicated= names arguments that do not hold the same on all ranks", code="SG211",
-                             help="broadcast them before the call, or leave them out of replicated=")
+            raise UsageError("arguments that replicated= names, or that distribute= leaves whole, do not hold the same "
+                             "on all ranks", code="SG211", help="broadcast them before the call")
         else:
             self.silent, self.torn = bool(least.silent), least.silent != most.silent
             if self.origin is not None and self.communicator.Get_size() > 1:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sdfgad.arrays import DistributedArray
 from sdfgad.calls.arguments import Bound
-from sdfgad.errors import UsageError
+from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.ir.messages import NUMBERS
 from sdfgad.ir.program import Program
 from sdfgad.ranks import handle_of, is_communicator
@@ -20,7 +20,11 @@ from sdfgad.transform.cutting.blocks import Distribution, RankGrid
 BLOCK, WHOLE, AUTO = "block", "replicated", "auto"
 NEARLY = 4
 """So many elements fewer an axis may have that is cut beside another one: without the borders of a stencil."""
-_FORMS = 'an array is "replicated", "block" along its first axis, or a tuple of "block" and None for its axes'
+_FORMS = ('an array is "replicated", "block" along its first axis, or a tuple of "block" and None for its axes; there are '
+          'no cyclic layouts')
+
+
+_NAMED = 'name the arrays and their axes: distribute={"u": ("block", None)}'
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +63,21 @@ class DistributeOption:
         along_two = _pairs(shapes, max(sides)) if len(sides) == 2 and min(sides) > 1 else []
         return [*(self._along(axes, 1) for axes in along_one), *(self._along(axes, 2) for axes in along_two)]
 
+    def nothing_to_cut(self, bound: Bound) -> UnsupportedError:
+        """Why there are no candidates, and what to do about it."""
+        sides = even_grid(self.size, 2) if self.grid is None else self.grid
+        if not any(np.shape(v) for v in bound.leaves.values()):
+            return UnsupportedError(f'distribute="{AUTO}": no argument is an array', code="SG124", help=_NAMED)
+        if self.grid is not None and len(sides) > 2:
+            return UnsupportedError(f'distribute="{AUTO}" with grid={self.grid}: one axis is cut, or two', code="SG124",
+                                    help=f"leave grid= out, or {_NAMED}")
+        if self.grid is not None and len(sides) == 2:
+            return UnsupportedError(f'distribute="{AUTO}" with grid={self.grid}: the largest array has not two axes of '
+                                    f"{max(sides)} elements or more, which others share", code="SG124",
+                                    help=f"give grid=({self.size},), which cuts one axis, or {_NAMED}")
+        return UnsupportedError(f'distribute="{AUTO}": no array has an axis with as many elements as there are ranks, '
+                                f"{self.size}", code="SG124", help=f"take fewer ranks, or {_NAMED}")
+
     def of(self, bound: Bound) -> Distribution:
         """How the arrays of a call are cut. UsageError for names and forms that do not fit."""
         assert not isinstance(self.arrays, str)
@@ -94,8 +113,12 @@ class DistributeOption:
     def _grid(self, size: int, count: int) -> tuple[int, ...]:
         if self.grid is None:
             return even_grid(size, count)
-        if len(self.grid) != count or prod(self.grid) != size or min(self.grid) < 1:
-            raise UsageError(f"grid={self.grid}: {size} ranks in {count} dimensions are asked for", code="SG205")
+        if len(self.grid) != count:
+            raise UsageError(f"grid={self.grid}: {size} ranks in {count} dimensions are asked for, one for each axis that "
+                             "is cut", code="SG205", help=f"give grid={even_grid(size, count)}, or leave it out")
+        if prod(self.grid) != size or min(self.grid) < 1:
+            raise UsageError(f"grid={self.grid} has room for {prod(self.grid)} ranks, and there are {size}", code="SG205",
+                             help=f"give grid={even_grid(size, count)}, or leave it out")
         return self.grid
 
 
@@ -112,15 +135,23 @@ def asked_distribution(distribute: Any, comm: Any, grid: Any, gather: bool) -> D
         raise UsageError(f"comm={comm!r} is no communicator", code="SG205",
                          help="distribute= goes with comm=MPI.COMM_WORLD of mpi4py")
     arrays = AUTO if distribute == AUTO else dict(distribute)
-    return DistributeOption(arrays, comm, None if grid is None else tuple(int(n) for n in grid), gather)
+    return DistributeOption(arrays, comm, None if grid is None else _extents(grid), gather)
+
+
+def _extents(grid: Any) -> tuple[int, ...]:
+    """A grid as a caller gives it; UsageError for what is none."""
+    whole = isinstance(grid, (tuple, list)) and all(isinstance(n, (int, np.integer)) and n > 0 for n in grid)
+    if not whole or not grid:
+        raise UsageError(f"grid={grid!r}", code="SG205", help="give the ranks in each direction, as grid=(4,) or (2, 2)")
+    return tuple(map(int, grid))
 
 
 def _axes(name: str, form: Any, bound: Bound) -> tuple[int | None, ...]:
     """The dimension of the grid for each axis: blocks count from the first one on."""
     if name not in bound.leaves or not np.shape(bound.leaves[name]):
         known = [n for n, v in bound.leaves.items() if np.shape(v)]
-        raise UsageError(f"distribute: there is no array {name!r} among the arguments", code="SG204",
-                         help=f"arrays: {', '.join(known) or 'none'}")
+        what = "is a number, which every rank has" if name in bound.leaves else "is no argument that is an array"
+        raise UsageError(f"distribute: {name!r} {what}", code="SG204", help=f"arrays: {', '.join(known) or 'none'}")
     extents = np.shape(bound.leaves[name])
     whole = (None,) * len(extents)
     forms = (form, *whole[1:]) if form == BLOCK else whole if form == WHOLE else form

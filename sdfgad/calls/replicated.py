@@ -9,6 +9,7 @@ import numpy as np
 
 from sdfgad.calls.arguments import Bound, resolve_wrt
 from sdfgad.errors import UsageError
+from sdfgad.transform.cutting.blocks import Distribution
 
 
 def replicated_leaves(fn: Any, bound: Bound, wrt: Sequence[str], replicated: Any, ranks: Any | None) -> tuple[str, ...]:
@@ -25,6 +26,11 @@ def replicated_leaves(fn: Any, bound: Bound, wrt: Sequence[str], replicated: Any
             raise UsageError(f"replicated= names {name!r}, which is not differentiated", code="SG205",
                              help="name it in wrt=, too")
     return found
+
+
+def whole_leaves(bound: Bound, cut: Distribution | None) -> tuple[str, ...]:
+    """Names of the leaves that every rank of a distributed program has whole."""
+    return () if cut is None else tuple(n for n in bound.leaves if all(d is None for d in cut.axes.get(n, ())))
 
 
 def digest_of(bound: Bound, names: Sequence[str]) -> str:

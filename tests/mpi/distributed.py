@@ -153,6 +153,9 @@ def check_agreement() -> None:
     rows = 9 if COMM.rank else 8
     tell("distributed shapes", error=error_of(lambda: made(np.ones((rows, 2)), k, 3)))
     tell("distributed steps", error=error_of(lambda: made(np.ones((8, 2)), k, 3 + COMM.rank)))
+    forth = sdfgad.forward(diffuse, distribute={"u": "block"}, comm=COMM)
+    for name, call in (("gradient", made), ("forward", forth)):
+        tell(f"distributed other {name}", error=error_of(lambda call=call: call(np.ones((8, 2)), k + COMM.rank, 3)))
     seidel = load("seidel_2d")
     along = sdfgad.grad(seidel.program, wrt="A", output="A", reduce="sum", distribute={"A": "block"}, comm=COMM)
     tell("distributed seidel", error=error_of(lambda: along(2, 5, np.ones((5, 5)))))

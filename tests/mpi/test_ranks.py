@@ -303,6 +303,8 @@ def test_a_grid_of_ranks() -> None:
 
 @pytest.mark.parametrize("name, form, text", [
     ("shapes", "UsageError", "parts of different programs"), ("steps", "UsageError", "parts of different programs"),
+    ("other gradient", "UsageError", "that distribute= leaves whole, do not hold the same"),
+    ("other forward", "UsageError", "that distribute= leaves whole, do not hold the same"),
     ("seidel", "UnsupportedError", "axis 0 of 'A' is cut, and the loop over i decides"),
     ("messages", "UnsupportedError", "takes no distribute="), ("block", "UsageError", "rank 1"),
     ("nothing", "UsageError", "distribute= does not cut it")])

@@ -1,7 +1,7 @@
 """Arrays that programs take: those of NumPy's own class, and specs in their place."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,11 +59,16 @@ class DistributedArray(Spec):
         return bool(self.local.flags.carray) and tuple((at, at + n) for at, n in side) == window
 
 
-def lying(value: Any) -> str | None:
-    """How an argument lies, where a program may not be able to take it as it is: not in C order, or as a block."""
+def how_it_lies(value: Any) -> str | None:
+    """What may be in the way of a program that takes an argument as it is: another order than C's, or a block alone."""
     if isinstance(value, DistributedArray):
         return BLOCK if value.local.flags.c_contiguous else TURNED
     return TURNED if isinstance(value, np.ndarray) and not value.flags.c_contiguous else None
+
+
+def lying(leaves: Mapping[str, Any]) -> dict[str, str]:
+    """The same of arguments, by the names of those of which there is anything to say."""
+    return {name: how for name, value in leaves.items() if (how := how_it_lies(value)) is not None}
 
 
 def in_memory(value: Any) -> Any:

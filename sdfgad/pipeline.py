@@ -319,9 +319,8 @@ def derive(fn: Callable[..., Any], bound: Bound, request: Request, source: str =
         parsed = parsed_call(fn, bound, source)
         parsed, outputs = resolve_outputs(parsed, request)
         parsed = with_share(parsed) if request.together and not request.seeds else parsed
-        request = replace(request, lying={n: how for n, v in bound.leaves.items() if (how := lying(v))})
+        cut, request = request.distribution, replace(request, lying=lying(bound.leaves))
         choice, found, plan = planned_together(Recipe(parsed, outputs, request))
-        cut = request.distribution
         plan = told(plan, choice, found, replace(about(fn, bound, request.wrt), traffic=None if cut is None else
                                                  traffic_of(found, cut), work=chosen().work(found.whole)))
     return Derivative(parsed, found, outputs, plan, request, choice)

@@ -46,7 +46,8 @@ def test_records_take_the_room_of_a_block() -> None:
 def test_plans_count_blocks_of_whole_arrays_that_are_copied(form: Any, block: Any, copied: str) -> None:
     """A block of rows is one piece of memory; others are copied, unless the rank gives the block alone."""
     made = sdfgad.grad(weighted, wrt="u", distribute={"u": form, "w": form}, comm=4, gather=False)
-    whole, alone = (made.plan(one, one) for one in (np.ones((40, 40)), sdfgad.DistributedArray(np.ones(block), (40, 40))))
+    one = sdfgad.DistributedArray(np.ones(block), (40, 40))
+    whole, alone = made.plan(np.ones((40, 40)), np.ones((40, 40))), made.plan(one, one)
     assert whole.predicted.peak_bytes - alone.predicted.peak_bytes == (6400 if copied else 0)
     assert (f"copies {copied} of its arguments" in " ".join(str(whole).split())) == bool(copied)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad import __version__
-from sdfgad.arrays import TURNED, DistributedArray, Spec, in_memory, lying, special_class
+from sdfgad.arrays import TURNED, DistributedArray, Spec, how_it_lies, in_memory, special_class
 from sdfgad.checkpoint.outlook import About, Argument
 from sdfgad.codegen.targets import chosen
 from sdfgad.config import thread_count
@@ -178,7 +178,7 @@ def _signature(name: str, value: Any, leaves: dict[str, Any]) -> Any:
     if isinstance(value, (np.ndarray, Spec)) or (isinstance(value, np.generic) and value.dtype.kind in "fc"):
         leaves[name] = value
         kind = np.dtype(value.dtype).str
-        return (value.shape, kind, isinstance(value, np.generic), special_class(value), lying(value))
+        return (value.shape, kind, isinstance(value, np.generic), special_class(value), how_it_lies(value))
     if isinstance(value, (float, complex)) and not isinstance(value, bool):
         leaves[name] = value
         return type(value).__name__

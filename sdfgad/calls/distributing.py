@@ -20,8 +20,8 @@ from sdfgad.transform.cutting.blocks import Distribution, RankGrid
 BLOCK, WHOLE, AUTO = "block", "replicated", "auto"
 NEARLY = 4
 """So many elements fewer an axis may have that is cut beside another one: without the borders of a stencil."""
-_FORMS = ('an array is "replicated", "block" along its first axis, or a tuple of "block" and None for its axes; there are '
-          'no cyclic layouts')
+_FORMS = ('an array is "replicated", "block" along its first axis, or a tuple of "block" and None for its axes; '
+          'there are no cyclic layouts')
 
 
 _NAMED = 'name the arrays and their axes: distribute={"u": ("block", None)}'
@@ -113,12 +113,13 @@ class DistributeOption:
     def _grid(self, size: int, count: int) -> tuple[int, ...]:
         if self.grid is None:
             return even_grid(size, count)
+        what = f"give grid={even_grid(size, count)}, or leave it out"
         if len(self.grid) != count:
-            raise UsageError(f"grid={self.grid}: {size} ranks in {count} dimensions are asked for, one for each axis that "
-                             "is cut", code="SG205", help=f"give grid={even_grid(size, count)}, or leave it out")
-        if prod(self.grid) != size or min(self.grid) < 1:
-            raise UsageError(f"grid={self.grid} has room for {prod(self.grid)} ranks, and there are {size}", code="SG205",
-                             help=f"give grid={even_grid(size, count)}, or leave it out")
+            raise UsageError(f"grid={self.grid}: {size} ranks in {count} dimensions are asked for, one for each axis "
+                             "that is cut", code="SG205", help=what)
+        if prod(self.grid) != size:
+            raise UsageError(f"grid={self.grid} has room for {prod(self.grid)} ranks, and there are {size}",
+                             code="SG205", help=what)
         return self.grid
 
 
@@ -142,7 +143,7 @@ def _extents(grid: Any) -> tuple[int, ...]:
     """A grid as a caller gives it; UsageError for what is none."""
     whole = isinstance(grid, (tuple, list)) and all(isinstance(n, (int, np.integer)) and n > 0 for n in grid)
     if not whole or not grid:
-        raise UsageError(f"grid={grid!r}", code="SG205", help="give the ranks in each direction, as grid=(4,) or (2, 2)")
+        raise UsageError(f"grid={grid!r}", code="SG205", help="give ranks in each direction, as grid=(4,) or (2, 2)")
     return tuple(map(int, grid))
 
 

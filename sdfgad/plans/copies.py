@@ -29,4 +29,5 @@ def _in_one_piece(array: Array, shape: Sequence[int]) -> bool:
     """Whether the window of a whole array in C order is one piece of memory."""
     sides: Sequence[Span] = array.window or ()
     several = [k for k, (first, behind) in enumerate(sides) if behind - first > 1]
-    return not several or all(side == (0, n) for side, n in zip(sides[several[0] + 1:], shape[several[0] + 1:], strict=True))
+    behind_first = several[0] + 1 if several else len(sides)
+    return all(side == (0, n) for side, n in zip(sides[behind_first:], shape[behind_first:], strict=True))

@@ -9,7 +9,7 @@ from sdfgad.ir.messages import EXCHANGE, OP, is_finish, sent
 from sdfgad.ir.program import Array, Block, Lib, Loop, Program
 from sdfgad.ir.walk import children
 from sdfgad.names import loop_name
-from sdfgad.plans.planning import Emission
+from sdfgad.plans.emission import Emission
 from sdfgad.transform.cutting.blocks import Distribution
 
 Counts = tuple[int, int, int]

@@ -115,3 +115,19 @@ def test_extremes_take_no_element_along() -> None:
     for grid in ((2,), (3,)):
         done = cut_and_run(serial, {"u": (0, None), "v": (0,)}, grid, checked)
         assert done.error < 1e-13 and all("-inf" in program_text(p) for p in done.programs)
+
+
+def one_row(u, w, k):
+    """Numbers of one rank: some are for one rank alone, others for all, for sums in parts, and for the caller."""
+    first, last, far = u[0], u[-1], w[2]
+    v = w * far + first
+    u[0], u[-1] = last * k, first
+    s = np.tanh(far)
+    return np.sum(u ** 2 * s) + np.sum(np.outer(u, v) @ v) + first
+
+
+def test_numbers_of_one_rank_are_where_they_are_read() -> None:
+    serial = serial_gradient(one_row, (RNG.random(11), RNG.random(7), 0.3), ("u", "w", "k"))
+    for grid in ((2,), (3,), (7,)):
+        for axes in ({"u": (0,)}, {"u": (0,), "w": (0,)}, {"w": (0,)}):
+            assert cut_and_run(serial, axes, grid, checked).error < 1e-13, (grid, axes)

@@ -34,7 +34,7 @@ def pieces_of(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> list[RankPi
     """What a map becomes: one piece where the ranks share out all its stores alike, else one for each store."""
     stores = [p for p in stmt.body if isinstance(p, Store)]
     around = interval_env(loops)
-    shares = [_share(work, stmt, s, loops) for s in stores]
+    shares = [share_for(work, stmt, s, loops) for s in stores]
     domains = [[share.domain(stmt, place, around) if r in work.readers.get(s.array, (r,)) else None
                 for r, place in enumerate(work.places)] for s, share in zip(stores, shares, strict=True)]
     if not any(s.parts for s in shares) and all(d == domains[0] for d in domains[1:]):
@@ -51,7 +51,7 @@ def pieces_of(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> list[RankPi
     return made
 
 
-def _share(work: CutWork, stmt: Map, store: Store, loops: tuple[Range, ...]) -> StoreShare:
+def share_for(work: CutWork, stmt: Map, store: Store, loops: tuple[Range, ...]) -> StoreShare:
     """By the owners, or in parts: what fewer elements are sent for.
 
     map i, j: y[j] += a[i, j] * x[i]   with rows of a and blocks of y: parts of y are added up, no columns are sent

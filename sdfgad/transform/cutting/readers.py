@@ -4,9 +4,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sdfgad.analysis.elements.access import interval_env
-from sdfgad.ir.program import Block, Loop, Map, Range, Stmt, Store
+from sdfgad.errors import UnsupportedError
+from sdfgad.ir.program import Block, Loop, Map, Range, Stmt, Store, views_of
 from sdfgad.ir.walk import children, reads, writes
-from sdfgad.transform.cutting.shares import share_of
+from sdfgad.transform.cutting.maps import share_for
 from sdfgad.transform.cutting.tree import CutWork
 
 
@@ -18,11 +19,11 @@ def readers_of(work: CutWork) -> dict[str, frozenset[int]]:
     Backwards as liveness, as long as anything is found; what is added up, or read by something else than maps, is for
     all ranks.
     """
-    met = list(_statements(work.program.body, ()))
-    alone = {n for n, a in work.program.arrays.items() if a.role == "transient" and n not in work.cut} - set(
-        work.program.live_out)
-    for stmt, _ in met:
-        alone -= _summed(work, stmt) if isinstance(stmt, Map) else reads(stmt) | writes(stmt)
+    program, met = work.program, list(_statements(work.program.body, ()))
+    seen = {*program.live_out, *program.watched, *(v.array for v in views_of(program.returns))}
+    alone = {n for n, a in program.arrays.items() if a.role == "transient" and n not in work.cut} - seen
+    for stmt, loops in met:
+        alone -= _summed(work, stmt, loops) if isinstance(stmt, Map) else reads(stmt) | writes(stmt)
     found = {n: frozenset[int]() for n in alone}
     runs = [(stmt, _owners(work, stmt, loops, alone)) for stmt, loops in met if isinstance(stmt, Map)
             and not reads(stmt).isdisjoint(alone)]
@@ -44,16 +45,18 @@ def _statements(block: Block, loops: tuple[Range, ...]) -> Iterator[tuple[Stmt, 
             yield from _statements(inner, (*loops, stmt.range) if isinstance(stmt, Loop) else loops)
 
 
-def _summed(work: CutWork, stmt: Map) -> set[str]:
+def _summed(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> set[str]:
     """What a map adds to, or what the ranks add up."""
     return {p.array for p in stmt.body if isinstance(p, Store) and (
-        p.op is not None or share_of(stmt, p, work.cut, work.wanted.grid).parts)}
+        p.op is not None or share_for(work, stmt, p, loops).parts)}
 
 
 def _owners(work: CutWork, stmt: Map, loops: tuple[Range, ...], alone: set[str]) -> frozenset[int]:
     """The ranks that run a map whoever reads what it writes of some arrays."""
     around = interval_env(loops)
-    shares = [share_of(stmt, p, work.cut, work.wanted.grid) for p in stmt.body
-              if isinstance(p, Store) and p.array not in alone]
-    return frozenset(r for r, place in enumerate(work.places)
-                     if any(s.parts or s.domain(stmt, place, around) is not None for s in shares))
+    shares = [share_for(work, stmt, p, loops) for p in stmt.body if isinstance(p, Store) and p.array not in alone]
+    try:
+        return frozenset(r for r, place in enumerate(work.places)
+                         if any(s.parts or s.domain(stmt, place, around) is not None for s in shares))
+    except UnsupportedError:  # it is refused where its turn comes
+        return frozenset(range(len(work.places)))

@@ -26,9 +26,11 @@ def blocks_of(program: Program, wanted: Distribution) -> dict[str, ArrayBlocks]:
     maps = [s for s in statements(program.body) if isinstance(s, Map)]
     beside = {name: primal for name, a in program.arrays.items() if name.startswith(GRAD) and name not in found
               and (primal := name.removeprefix(GRAD)) in program.arrays and program.arrays[primal].shape == a.shape}
-    _align(program, maps, found, wanted.grid, frozenset((*found, *beside)))
-    found |= {name: found[primal] for name, primal in beside.items() if primal in found}
-    _align(program, maps, found, wanted.grid, frozenset(found))
+    asked = frozenset(found)
+    _align(program, maps, found, wanted.grid, asked.union(beside))
+    alike = {name: found[primal] for name, primal in beside.items() if primal in found and found[primal].dimensions}
+    found |= alike
+    _align(program, maps, found, wanted.grid, asked.union(alike))
     return {name: blocks for name, blocks in found.items() if blocks.dimensions}
 
 

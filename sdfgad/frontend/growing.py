@@ -14,7 +14,7 @@ from sdfgad.frontend.attempts import UNROLL_TRIPS
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, int_value
 from sdfgad.frontend.fullness import check_room, place_of, room_at
-from sdfgad.frontend.grown import first_row, items
+from sdfgad.frontend.grown import check_finished, first_row, items
 from sdfgad.frontend.merge import Kind, join, kind_of
 from sdfgad.frontend.rows import fix, kind_of_rows, put_rows, store_row, taken_apart
 from sdfgad.frontend.settled import growing
@@ -280,6 +280,7 @@ def _close(ctx: Context, lengthened: Sequence[_Lengthened], loop: object = None)
 
 def as_list(ctx: Context, owner: Grown) -> ListValue:
     """The list as one that may be changed in any way, under all its names, where no loop is making it longer."""
+    check_finished(ctx, owner)
     made = ListValue(items(ctx, owner), owner.now.depth, owner.kind)
     if not _rebind(ctx, owner, made):
         raise ctx.refuse("a change of a list that is inside of another", "give it a name", "SG102")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import linecache
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -352,3 +353,25 @@ def arrays_taken(x):
 def test_refused(program: Callable[..., Any], what: str) -> None:
     with pytest.raises(UnsupportedError, match=what):
         parse(program, (X,))
+
+
+def at_its_begin(x):
+    h = []
+    for v in x:
+        h.insert(0, v * v)
+    return np.sum(np.array(h) * x)
+
+
+def at_the_left(x):
+    h = deque()
+    for v in x:
+        h.appendleft(v * v)
+    return np.sum(np.array(h) * x)
+
+
+@pytest.mark.parametrize("fn", (at_its_begin, at_the_left))
+def test_items_put_at_the_begin(fn: Callable[..., Any]) -> None:
+    """A list that a long loop makes longer may not turn into one of known items there."""
+    check(fn, np.linspace(0.1, 1.4, 6))
+    with pytest.raises(UnsupportedError, match="a list changed inside a loop or branch, which makes it longer"):
+        parse(fn, (np.linspace(0.1, 1.4, 100),))

@@ -40,7 +40,9 @@ dicts, also where data decide how long they become (`while`, `break`, under a co
 such a list gives items away at its end or begin (`pop()`, `pop(0)`, `deque(maxlen=m)`, `h = h[-m:]`), has items set
 (`h[0] = v`), and is walked over in the loop that makes it longer. `np.arange`, `np.zeros`, `np.ones` and `np.full` are
 as long as it (`len(h)`), `zip(*h)` takes it apart; integers in it are places (`x[h]`, `np.ix_(h, h)`). `next` of a
-generator expression gives the first item for which data hold. `with` takes classes of the user's, and what
+generator expression gives the first item for which data hold. Long loops set items of lists and dicts at places that
+they count (`hs[t] = f(hs[t - 1])` of `hs = {}` or `[None] * n`; keys are integers, text, or tuples of these): asked for
+where it is not, an item is Python's error in that run; such a dict is looped over by its keys. `with` takes classes of the user's, and what
 `contextlib.contextmanager` makes of a generator that yields once. A name may stand for one of several arrays, which
 data choose (`t = a if c else b`, or in branches), and be updated: what follows is then translated for each of them, up
 to 4 choices deep. Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them; what
@@ -73,11 +75,10 @@ may share none, neither with another argument nor with an array from outside.
 
 Refused: updates of views that NumPy makes read-only, arrays of classes of their own (matrices, masked arrays), `try`
 but for what classes decide (below), `async`, classes made inside whose body has more than methods and constants, or
-whose objects are results, `global` assignments, comprehensions over run-time data, sets but of constants, appending an
+whose objects are results, `global` assignments, comprehensions over run-time data, sets that data or branches change, appending an
 array that changes in place (append a copy), an item set in a list whose length data have decided, or its last one taken
 away, while a name stands for one of its arrays, such a list as a result, or where its length has to be known,
-lists that branches, or loops that are not written out, change at a place known only at run time or make longer in other
-ways, iterators used up in a loop or branch that they were not made in, and what is left of one that has been used in
+lists that branches change at a place known only at run time, or that they, or long loops, make longer in other ways, iterators used up in a loop or branch that they were not made in, and what is left of one that has been used in
 part, attributes of objects from outside set, arrays
 whose length depends on data as results, updates of one of several arrays which data choose in an argument or from a
 list (give it a name: `t = a if c else b`), or, where loops hand it on, from one iteration to the next (arrays

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import sparse
+from sdfgad.frontend import sets, sparse
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
@@ -25,6 +25,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.generators import Yielding, listed, only_numbers
 from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.keyed import SetValue
 from sdfgad.frontend.masking import (
     CHOSEN,
     as_masked,
@@ -37,6 +38,7 @@ from sdfgad.frontend.masking import (
     table_of,
 )
 from sdfgad.frontend.run_texts import combined
+from sdfgad.frontend.sets import is_set
 from sdfgad.frontend.settled import Endless, settled, taken, unsettled
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.submatrices import is_outer, on_blocks, with_own_array
@@ -74,17 +76,12 @@ _SEQUENCES: Mapping[np.ufunc, Any] = MappingProxyType({np.add: operator.add, np.
 _TEXT = (str, tuple, list, ListValue, Grown)
 
 
-_OF_SETS: Mapping[np.ufunc, Callable[..., Any]] = MappingProxyType({
-    np.bitwise_and: operator.and_, np.bitwise_or: operator.or_, np.subtract: operator.sub,
-    np.bitwise_xor: operator.xor})
-
-
 def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
     """`left op right` for Python's operators."""
     if isinstance(left, Reading) or isinstance(right, Reading):
         return Reading()
-    if isinstance(left, frozenset) and isinstance(right, frozenset) and ufunc in _OF_SETS:
-        return _OF_SETS[ufunc](left, right)
+    if is_set(left) and is_set(right) and (found := sets.combined(ctx, ufunc, left, right)) is not None:
+        return found
     if ufunc is np.matmul and (sparse.is_sparse(left) or sparse.is_sparse(right)):
         return sparse.product(ctx, left, right)
     if ufunc is np.matmul:
@@ -143,7 +140,7 @@ def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
     left, right = as_masked(ctx, left), as_masked(ctx, right)
     if isinstance(left, CHOSEN) or isinstance(right, CHOSEN):
         return on_masked(ctx, ufunc, left, right)
-    plain = [v.items if isinstance(v, ListValue) else v for v in (left, right)]
+    plain = [v.items if isinstance(v, (ListValue, SetValue)) else v for v in (left, right)]
     kinds = {v.kind for v in (left, right) if isinstance(v, (ListValue, Grown))}
     if any(isinstance(v, (Record, Entries, Grown)) for v in plain) or kinds - {list}:
         raise ctx.refuse("a comparison of dictionaries or objects or long lists", "compare what they hold", "SG102")
@@ -262,7 +259,7 @@ def known_truth(ctx: Context, value: Value) -> bool | None:
         return None
     if isinstance(value, CHOSEN):
         raise ctx.refuse("the truth of data selected by a mask", "use .any() or .all()", "SG105")
-    if isinstance(value, ListValue):
+    if isinstance(value, (ListValue, SetValue)):
         return bool(value.items)
     if isinstance(value, Grown):
         if value.counter is not None:
@@ -378,6 +375,8 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
         return list(value.parts)
     if isinstance(value, (tuple, list, range, str)):
         return list(value)
+    if isinstance(value, SetValue):
+        return list(value.items)
     if isinstance(value, Record) and issubclass(value.form, dict):
         return list(settled(ctx, value))
     if isinstance(value, Entries):

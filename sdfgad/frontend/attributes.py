@@ -14,25 +14,28 @@ from typing import Any
 import numpy as np
 
 from sdfgad.errors import UnsupportedError
-from sdfgad.frontend import polyfills, records, sparse
+from sdfgad.frontend import polyfills, records, sets, sparse
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.attempts import UNROLL_TRIPS
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.bodies.mapping import item
-from sdfgad.frontend.classes import of_parent
+from sdfgad.frontend.classes import Parent, of_parent
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
 from sdfgad.frontend.factors import is_sparse_factors, solve
 from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.in_place import ask_for_arrays
+from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.known import GETTERS
 from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.masking import CHOSEN, as_masked
 from sdfgad.frontend.messages import of_status
 from sdfgad.frontend.mpi_types import DerivedType
+from sdfgad.frontend.numbered import counted_item, getter
 from sdfgad.frontend.ordered import in_order
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.run_texts import formatted
+from sdfgad.frontend.sets import is_set
 from sdfgad.frontend.settled import ItemRefusal, has, of_kind, taken
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.sparse import is_sparse
@@ -51,7 +54,6 @@ from sdfgad.frontend.values import (
     Masked,
     Method,
     Opaque,
-    Parent,
     PlaceTable,
     Record,
     SelectedColumns,
@@ -107,6 +109,10 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         return Method(owner, name)
     if isinstance(owner, (ListValue, Grown)) and name == "maxlen" and owner.kind is not list:
         return owner.kind.most  # type: ignore[attr-defined]
+    if is_set(owner) and name in sets.METHODS and hasattr(sets.plain(owner), name):
+        return Method(owner, name)
+    if isinstance(owner, Numbered):
+        return getter(ctx, owner, name)
     if isinstance(owner, (IntValue, Function, ListValue, Grown)):
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     number = is_number(owner) and not isinstance(owner, Enum)
@@ -127,9 +133,7 @@ def _of_outside(ctx: Context, owner: Any, name: str) -> Value:
         return type(owner)
     hidden = name.startswith("__") and name not in _OF_DEFINITIONS
     if not hasattr(owner, name) or hidden and (hasattr(type, name) or not isinstance(owner, (type, ModuleType))):
-        raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}",
-                         "sets stay as they are made; fill a list or a dict" if isinstance(owner, frozenset) else "",
-                         "SG102")
+        raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     if _runs_here(type(owner), name):
         return records.of_class(ctx, owner, type(owner), name)
     return found_outside(ctx, owner, name, getattr(owner, name))
@@ -284,21 +288,30 @@ def item_chosen(ctx: Context, items: ListValue | tuple, k: IntValue) -> Value:
     try:
         return ctx.invoke(ctx, choosing.item_of_list, [few, k], {})
     except UnsupportedError as error:
+        if isinstance(items, ListValue):
+            counted_item(ctx, items, k)
         raise ctx.refuse("an item chosen at run time among items of different kinds or shapes", "use an array",
                          "SG105") from error
 
 
 def put_chosen(ctx: Context, items: ListValue, k: IntValue, value: Value) -> None:
     """`items[k] = value` at a place that data choose."""
-    ctx.invoke(ctx, choosing.put_into_list, [_few(ctx, items, k), k, value], {})
+    few = _few(ctx, items, k, value)
+    try:
+        ctx.invoke(ctx, choosing.put_into_list, [few, k, value], {})
+    except UnsupportedError:
+        counted_item(ctx, items, k, value)
+        raise
 
 
-def _few(ctx: Context, items: ListValue | tuple, k: IntValue) -> ListValue | tuple:
+def _few(ctx: Context, items: ListValue | tuple, k: IntValue, *new: Value) -> ListValue | tuple:
     """The items, unless they are too many, or the place is known where short loops are written out."""
     held = items.items if isinstance(items, ListValue) else items
     counting = [r.trips for r in ctx.builder.scope.ranges if r.var in k.ix.symbols]
     short = not ctx.comparing and counting and all(n is None or n <= UNROLL_TRIPS for n in counting)
     if short or not 0 < len(held) <= MOST_COMPARED or any(isinstance(v, str) for v in held):
+        if isinstance(items, ListValue):
+            counted_item(ctx, items, k, *new)
         refusal = ctx.refuse("an item of a tuple or list chosen at run time", as_integer(
             ctx, k, "use an array, or a loop over a fixed number of items"), "SG105")
         raise of_kind(ItemRefusal, refusal) if short else refusal

@@ -9,18 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import factors, interpolants, polyfills, sparse, special, vectorized
+from sdfgad.frontend import factors, interpolants, numbered, polyfills, sparse, special, vectorized
 from sdfgad.frontend.advice import ON_DERIVATIVES, is_verb, on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import got, is_getter, list_method, of_text
 from sdfgad.frontend.batches import BatchedFunction, begun
 from sdfgad.frontend.bodies.mapping import each_of_batch
+from sdfgad.frontend.builtin_rules import type_
 from sdfgad.frontend.classes import instance, is_body
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, convert, describe, fold, select
 from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.inlining import own_code, run_in_place
+from sdfgad.frontend.keyed import SetValue
 from sdfgad.frontend.known import PURE, is_known, is_of_constants, is_of_sizes, known_now, plain_list
 from sdfgad.frontend.layout import laid_out
 from sdfgad.frontend.library_function import LibraryFunction
@@ -32,6 +34,7 @@ from sdfgad.frontend.raising import definite_arguments
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
 from sdfgad.frontend.routines import Translated
 from sdfgad.frontend.selected import of_selected
+from sdfgad.frontend.sets import call, is_set
 from sdfgad.frontend.signatures import by_name, call_name
 from sdfgad.frontend.source import method_of, undecorated
 from sdfgad.frontend.stacks import changed
@@ -100,6 +103,8 @@ def _applied(callee: MethodType | Applied | partial[Any]) -> tuple[Value, Sequen
 
 def _of_library(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """Call what NumPy, SciPy or Python have, or a function of the user's."""
+    if not isinstance(callee, FunctionType) or callee.__module__.startswith("numpy"):
+        arguments = [numbered.as_list(ctx, a) if callee is not len else a for a in arguments]
     try:
         found = of_selected(ctx, callee, arguments, keywords)
         rule = FUNCTIONS.get(callee) or TYPES.get(callee)
@@ -136,6 +141,8 @@ def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: 
         return dict_method(ctx, method, [kept(ctx, a) for a in arguments], keywords)
     if is_named(type(method.owner)):
         return replace(ctx, method.owner, **{k: kept(ctx, v) for k, v in keywords.items()})
+    if is_set(method.owner):
+        return call(ctx, method.owner, method.name, [kept(ctx, a) for a in arguments])
     if isinstance(method.owner, Grown) and (found := changed(ctx, method, arguments)):
         return found[0]
     if isinstance(method.owner, Grown):
@@ -206,6 +213,8 @@ def _chosen(ctx: Context, ufunc: np.ufunc, where: Value, result: Value, out: Val
 def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     if not is_of_constants(callee) and (isinstance(callee, Record) or method_of(callee) is not None):
         return _called(ctx, callee, arguments, keywords)
+    if isinstance(callee, FunctionType) and hasattr(callee, "dispatch") and hasattr(callee, "registry") and arguments:
+        return invoke(ctx, callee.dispatch(type_(ctx, arguments[0])), arguments, keywords)  # functools.singledispatch
     function = undecorated(callee)
     if not isinstance(function, FunctionType):
         return _constant_call(ctx, callee, arguments, keywords)
@@ -271,7 +280,7 @@ def _made_now(ctx: Context, value: Value) -> Value:
     """A result of Python: arrays, which nothing else can see, become constants."""
     if isinstance(value, tuple) and any(isinstance(v, np.ndarray) for v in value):
         return tuple(_made_now(ctx, v) for v in value)
-    made = frozenset(value) if isinstance(value, set) else value
+    made = SetValue(value, len(ctx.builder.regions)) if isinstance(value, set) else value
     return constant_array(ctx, made) if isinstance(made, np.ndarray) else made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, ABCMeta
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import partial
 from types import FunctionType, MappingProxyType
 from typing import Any, Generic
@@ -20,7 +20,7 @@ from sdfgad.frontend.records import is_dict, is_guarded, joined
 from sdfgad.frontend.sparse import as_entries, is_entries, is_sparse
 from sdfgad.frontend.strides import Stride
 from sdfgad.frontend.surroundings import LIBRARIES
-from sdfgad.frontend.values import ArrayValue, Parent, Record, Value, is_number
+from sdfgad.frontend.values import ArrayValue, Opaque, Record, Value, is_number
 
 _ROOTS = (object, ABC, Generic)
 
@@ -95,6 +95,14 @@ def _field(ctx: Context, field: Field[Any], given: Mapping[str, Value]) -> tuple
 
 
 # super()
+
+@dataclass(frozen=True, eq=False)
+class Parent(Opaque):
+    """`super()`: an object as the classes behind `form` see it."""
+
+    owner: Value
+    form: type
+
 
 def parent(ctx: Context) -> Value:
     """`super()` in a method."""

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sdfgad.errors import UnsupportedError
-from sdfgad.frontend import records
+from sdfgad.frontend import records, sets
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth
 from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.generators import Yielding, added_up, comprehended
 from sdfgad.frontend.growing import append, least_to_grow, run_growing
+from sdfgad.frontend.numbered import as_list
 from sdfgad.frontend.settled import taken
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -38,6 +39,12 @@ def dict_comprehension(ctx: Context, node: ast.DictComp) -> Value:
     return records.make_dict(ctx, items)
 
 
+def set_comprehension(ctx: Context, node: ast.SetComp) -> Value:
+    """`{item for ...}`."""
+    return sets.made(ctx, _written_out(ctx, node.generators, ctx.evaluate(ctx, node.generators[0].iter),
+                                       lambda: ctx.evaluate(ctx, node.elt)))
+
+
 def generator(ctx: Context, node: ast.GeneratorExp) -> Value:
     """`(item for ...)`: nothing but the first iterable is looked at before somebody asks for the items."""
     frame, first = ctx.frame, ctx.evaluate(ctx, node.generators[0].iter)
@@ -56,11 +63,13 @@ def generator(ctx: Context, node: ast.GeneratorExp) -> Value:
 
 def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Value = None) -> Value:
     """`[item for ...]`; given: what the first iterable is, where that is known."""
-    if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node)):
-        raise ctx.refuse("a name bound in a comprehension", "write a loop, or assign before it", "SG102")
-    first = iterated(ctx, ctx.evaluate(ctx, node.generators[0].iter) if given is None else given)
+    names = [n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr)]
+    if names and isinstance(node, ast.GeneratorExp) and _read_elsewhere(ctx, node, names):
+        raise ctx.refuse("a name bound in a generator expression, which is not always asked for all items",
+                         "write a loop", "SG102")
+    first = as_list(ctx, iterated(ctx, ctx.evaluate(ctx, node.generators[0].iter) if given is None else given))
     first = taken(ctx, first, isinstance(node, ast.ListComp))
-    if isinstance(first, Yielding):
+    if isinstance(first, Yielding) or names and len(node.generators) == 1:
         return comprehended(ctx, node, first)
     rows = _long(ctx, node, first)
     if rows is not None and not _is_constant(ctx, node, rows):
@@ -84,6 +93,13 @@ def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Va
         return comprehended(ctx, node, first)
     except UnsupportedError:
         raise refusal from None
+
+
+def _read_elsewhere(ctx: Context, node: ast.GeneratorExp, names: Sequence[str]) -> bool:
+    """Whether one of the names is looked at outside of the expression that binds it."""
+    inside = {id(n) for n in ast.walk(node)}
+    return any(isinstance(n, ast.Name) and n.id in names and id(n) not in inside
+               for s in ctx.frame.code.body for n in ast.walk(s))
 
 
 def _long(ctx: Context, node: ast.ListComp | ast.GeneratorExp, first: Value) -> Rows | None:
@@ -151,9 +167,10 @@ def _written_out(ctx: Context, loops: Sequence[ast.comprehension], first: Value,
                 found.append(element())
 
     walk(loops, first)
-    for name in ctx.frame.names.keys() - before.keys():
+    own = {n.id for g in loops for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    for name in own & ctx.frame.names.keys():
         del ctx.frame.names[name]
-    ctx.frame.names.update(before)
+    ctx.frame.names.update({n: v for n, v in before.items() if n in own})
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from sdfgad.errors import SourceLine, UnsupportedError, unsupported, unsupported_in_calls
 from sdfgad.frontend.builder import Builder
 from sdfgad.frontend.frames import CallFrame
+from sdfgad.frontend.keyed import SetValue
 from sdfgad.frontend.replaced import ReplacedFunction
 from sdfgad.frontend.source import SourceText
 from sdfgad.frontend.surroundings import Surroundings
@@ -51,6 +52,7 @@ class Context:
     rules_open: list[Any] = field(default_factory=list)  # whose rules are being translated
     foreign: Callable[[Any], Any] | None = None  # what translates calls of programs in other languages
     looping: int = 0  # how many loops of the program are being translated around this point
+    numbering: list[int] = field(default_factory=list)  # the depths of loops that may count the places of items
     comparing: bool = False  # items of lists that a short loop counts are chosen in the run
     missed: list[tuple[int, str]] = field(default_factory=list)  # names asked for that some ways do not bind, by frame
     changing: list[Any] = field(default_factory=list)  # the fields of the loops and branches being translated
@@ -103,10 +105,10 @@ class Context:
 
         return back
 
-    def changeable(self) -> list[tuple[ListValue | Record | Iterated, Any]]:
-        """Every list, dict and iterator of the program with what is in it now."""
+    def changeable(self) -> list[tuple[ListValue | Record | Iterated | SetValue, Any]]:
+        """Every list, dict, set and iterator of the program with what is in it now."""
         return [(v, v.items.copy()) for _, _, value in self.values() for v in contained(value)
-                if isinstance(v, (ListValue, Record, Iterated))]
+                if isinstance(v, (ListValue, Record, Iterated, SetValue))]
 
     def values(self) -> Iterator[tuple[CallFrame, str, Value]]:
         """Every binding that may be read later, of enclosing functions too, and what functions in it hold."""
@@ -144,8 +146,8 @@ class Context:
                 yield from self._within(held, frames)
 
 
-def restore_contents(before: Sequence[tuple[ListValue | Record | Iterated, Any]]) -> None:
-    """Lists and dicts hold again what they did when `changeable` was asked."""
+def restore_contents(before: Sequence[tuple[ListValue | Record | Iterated | SetValue, Any]]) -> None:
+    """Lists, dicts and sets hold again what they did when `changeable` was asked."""
     for value, items in before:
         value.items.clear()
-        (value.items.update if isinstance(value, Record) else value.items.extend)(items)
+        (value.items.update if isinstance(value, (Record, SetValue)) else value.items.extend)(items)

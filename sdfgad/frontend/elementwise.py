@@ -116,8 +116,8 @@ def check_plain(ctx: Context, value: Any) -> None:
 
 def describe(value: Value) -> str:
     """A value in the words of an error message."""
-    if type(value) in _DESCRIBED:
-        return _DESCRIBED[type(value)]
+    if (known := _DESCRIBED.get(type(value)) or getattr(type(value), "described", None)):
+        return known
     if isinstance(value, ArrayValue):
         return f"an array of shape ({', '.join(map(str, value.shape))}) and dtype {value.dtype}"
     if value is None or isinstance(value, (str, bool, int, float, complex)):
@@ -129,7 +129,7 @@ def describe(value: Value) -> str:
 
 
 _DESCRIBED: Mapping[type, str] = MappingProxyType({
-    IntValue: "an integer known only at run time", ListValue: "a list", Grown: "a list", frozenset: "a set",
+    IntValue: "an integer known only at run time", frozenset: "a set", ListValue: "a list", Grown: "a list",
     **dict.fromkeys(SELECTED, "data selected by a mask, whose length depends on the data,"),
     **dict.fromkeys((MaskPlaces, PlaceTable), "the places where a mask holds, whose number depends on the data,"),
     Reading: "what a clock shows", RunText: "text made from values only known at run time",

@@ -93,12 +93,23 @@ def loop_else(ctx: Context, stmt: ast.For | ast.While, until: str | None) -> Non
 
 def run_else(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str]) -> None:
     """The `else` of a loop that has come to its end. A `break` in it is one of the loop around, with the same flag."""
-    if has_exit(stmt.orelse, (ast.Break,)):
-        if has_exit(stmt.body, (ast.Break,)):
-            raise ctx.refuse("a break of a loop, and one in its else that ends the loop around it",
-                             "set a flag in the loop, and look at it behind", "SG107")
+    state = exit_state(ctx, (BREAK, RETURN))
+    if not has_exit(stmt.orelse, (ast.Break,)) or state is False:
+        guarded(ctx, lambda: ctx.execute(ctx, stmt.orelse), live, (BREAK, RETURN))
+        return
+
+    def left() -> None:
+        promised(ctx, (BREAK, RETURN))
         ctx.frame.names[BREAK] = False
-    guarded(ctx, lambda: ctx.execute(ctx, stmt.orelse), live, (BREAK, RETURN))
+
+    def ended() -> None:
+        ctx.frame.names[BREAK] = False
+        ctx.execute(ctx, stmt.orelse)
+
+    if state is True:
+        left()
+    else:
+        run_if(ctx, state, left, ended, live)
 
 
 def breaks_over(ctx: Context, stmt: ast.For | ast.While) -> None:

@@ -10,29 +10,28 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import arithmetic, attributes, classes, places, records
+from sdfgad.frontend import arithmetic, attributes, classes, numbered, places, records, sets
 from sdfgad.frontend.binding import bind
 from sdfgad.frontend.branches import choose
 from sdfgad.frontend.carried import bound_by_loop
-from sdfgad.frontend.comprehensions import comprehension, dict_comprehension, generator
+from sdfgad.frontend.comprehensions import comprehension, dict_comprehension, generator, set_comprehension
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.grown import columns
 from sdfgad.frontend.ignored import ignore, is_ignored
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.merge import kind_of
+from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.meshes import Mesh, at_places, part_of_mesh
 from sdfgad.frontend.none_or import asked, told_way
 from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.raising import bound, definite
+from sdfgad.frontend.relations import related
 from sdfgad.frontend.run_texts import joined
 from sdfgad.frontend.settled import Mixed, changing, settled, unsettled
 from sdfgad.frontend.stacks import row_at
-from sdfgad.frontend.strides import Stride
 from sdfgad.frontend.values import (
     SELECTED,
     ArrayValue,
-    Entries,
     Function,
     Grown,
     IntValue,
@@ -45,8 +44,6 @@ from sdfgad.frontend.values import (
     SliceValue,
     Unbound,
     Value,
-    contained,
-    is_number,
 )
 from sdfgad.frontend.views import check_fresh, to_int
 
@@ -57,9 +54,6 @@ _OPERATORS: Mapping[type, np.ufunc] = MappingProxyType({
     ast.LShift: np.left_shift, ast.RShift: np.right_shift})
 _UNARY: Mapping[type, np.ufunc] = MappingProxyType({
     ast.USub: np.negative, ast.UAdd: np.positive, ast.Invert: np.invert})
-_COMPARISONS: Mapping[type, np.ufunc] = MappingProxyType({
-    ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal,
-    ast.NotEq: np.not_equal})
 
 
 def evaluate(ctx: Context, node: ast.expr) -> Value:
@@ -136,11 +130,7 @@ def _list(ctx: Context, node: ast.List) -> Value:
 
 
 def _set(ctx: Context, node: ast.Set) -> Value:
-    """A set of constants, to look for something in: nobody knows in which order Python would go through it."""
-    items = _elements(ctx, node.elts)
-    if not all(is_number(i) or isinstance(i, str) for i in items):
-        raise ctx.refuse("a set of values only known at run time", "use a tuple", "SG102")
-    return frozenset(items)
+    return sets.made(ctx, _elements(ctx, node.elts))
 
 
 def _elements(ctx: Context, nodes: Sequence[ast.expr]) -> list[Value]:
@@ -170,11 +160,11 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
 
 
 def _compare(ctx: Context, node: ast.Compare) -> Value:
-    left = evaluate(ctx, node.left)
+    left = _asked_for(ctx, node) if isinstance(node.ops[0], (ast.Is, ast.IsNot)) else evaluate(ctx, node.left)
     result: Value = True
     for k, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
         right = evaluate(ctx, right_node)
-        part = _one_comparison(ctx, op, left, right)
+        part = related(ctx, op, left, right)
         result = part if k == 0 else arithmetic.both(ctx, result, part)
         if result is False:
             return False
@@ -182,57 +172,14 @@ def _compare(ctx: Context, node: ast.Compare) -> Value:
     return result
 
 
-def _one_comparison(ctx: Context, op: ast.cmpop, left: Value, right: Value) -> Value:
-    if isinstance(op, (ast.Is, ast.IsNot)):
-        if isinstance(right, bool) and isinstance(left, ArrayValue) and left.dtype == np.bool_:
-            # One of Python's two truth values is the other one or itself; those of NumPy are neither.
-            told = left.scalar and left.weak
-            same = arithmetic.comparison(ctx, np.equal, left, right) if told else False
-            return same if isinstance(op, ast.Is) else arithmetic.negation(ctx, same)
-        same = _identity(ctx, left, right)
-        return same if isinstance(op, ast.Is) else arithmetic.negation(ctx, same)
-    if any(isinstance(v, Stride) for v in (*contained(left), *contained(right))):
-        raise ctx.refuse("a comparison of strides", "compare shapes", "SG102")
-    if isinstance(op, (ast.In, ast.NotIn)):
-        found = _membership(ctx, left, right)
-        return found if isinstance(op, ast.In) else arithmetic.negation(ctx, found)
-    if isinstance(op, (ast.Eq, ast.NotEq)) and (isinstance(left, NoneOr) or isinstance(right, NoneOr)):
-        equal = _equal_or_none(ctx, left, right)
-        return equal if isinstance(op, ast.Eq) else arithmetic.negation(ctx, equal)
-    return classes.compared(ctx, _COMPARISONS[type(op)], definite(ctx, left), definite(ctx, right))
-
-
-def _equal_or_none(ctx: Context, left: Value, right: Value) -> Value:
-    """`left == right` where one of them may be None."""
-    value, other = (left, right) if isinstance(left, NoneOr) else (right, left)
-    if isinstance(other, NoneOr) or kind_of(value.value) is None or isinstance(value.value, ArrayValue) and (
-            value.value.shape) or other is not None and kind_of(other) is None:
-        raise ctx.refuse(f"a comparison of {describe(value)}", "ask first whether it is None", "SG102")
-    if other is None:
-        return arithmetic.negation(ctx, value.there)
-    return arithmetic.both(ctx, value.there, arithmetic.comparison(ctx, np.equal, value.value, other))
-
-
-def _identity(ctx: Context, left: Value, right: Value) -> Value:
-    run_time = (ArrayValue, IntValue, *SELECTED, NoneOr)
-    if left is None or right is None:
-        other = right if left is None else left
-        return arithmetic.negation(ctx, other.there) if isinstance(other, NoneOr) else left is right
-    if isinstance(left, run_time) or isinstance(right, run_time):
-        raise ctx.refuse("a comparison of identities of arrays",
-                         "pass what it tells as an argument (same=True); np.array_equal(a, b) compares values", "SG102")
-    return left is right
-
-
-def _membership(ctx: Context, left: Value, right: Value) -> Value:
-    if classes.has_rule(right, "__contains__"):
-        return classes.by_rule(ctx, right, "__contains__", left)
-    if isinstance(right, Record) and not issubclass(right.form, dict) or isinstance(right, Entries):
-        raise ctx.refuse(f"a membership test in {describe(right)}", code="SG102")
-    items = settled(ctx, right) if isinstance(right, Record) else right.items if isinstance(right, ListValue) else right
-    if not isinstance(items, (tuple, list, str, range, dict, set, frozenset)):
-        raise ctx.refuse("a membership test on values only known at run time", "use np.any(values == x)", "SG102")
-    return arithmetic.membership(ctx, left, items)
+def _asked_for(ctx: Context, node: ast.Compare) -> Value:
+    """The left side of `a is b`."""
+    if not isinstance(node.left, ast.Subscript):
+        return evaluate(ctx, node.left)
+    base = definite(ctx, evaluate(ctx, node.left.value))
+    items = definite(ctx, evaluate(ctx, node.left.slice))
+    return numbered.or_none(ctx, base, items) if isinstance(base, Numbered) and base.is_list else item_of(
+        ctx, base, items)
 
 
 def _bool_op(ctx: Context, node: ast.BoolOp) -> Value:
@@ -293,6 +240,8 @@ def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) ->
     sequence = base.items if isinstance(base, ListValue) else base.parts if isinstance(base, MaskPlaces) else base
     if isinstance(base, Grown):
         return row_at(ctx, base, items)
+    if isinstance(base, Numbered):
+        return numbered.item_at(ctx, base, items)
     if classes.has_rule(base, "__getitem__"):
         return classes.by_rule(ctx, base, "__getitem__", items)
     if isinstance(base, Record):
@@ -392,9 +341,8 @@ _RULES: Mapping[type, Callable[[Context, Any], Value]] = MappingProxyType({
     ast.UnaryOp: _unary, ast.Compare: _compare, ast.BoolOp: _bool_op, ast.IfExp: _conditional,
     ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice, ast.Lambda: make_function, ast.Call: _call,
     ast.Dict: _dict, ast.Set: _set, ast.DictComp: dict_comprehension,
-    ast.ListComp: comprehension, ast.GeneratorExp: generator, ast.JoinedStr: joined,
+    ast.SetComp: set_comprehension, ast.ListComp: comprehension, ast.GeneratorExp: generator, ast.JoinedStr: joined,
     ast.NamedExpr: _assigned})
 _HELP: Mapping[type, str] = MappingProxyType({
-    ast.SetComp: "use a tuple",
     ast.Await: "compiled functions are synchronous", ast.Yield: "return an array", ast.YieldFrom: "return an array",
     ast.Starred: "list the arguments one by one"})

@@ -17,7 +17,7 @@ from sdfgad.frontend.fullness import check_room, place_of, room_at
 from sdfgad.frontend.grown import check_finished, first_row, items
 from sdfgad.frontend.merge import Kind, join, kind_of
 from sdfgad.frontend.rows import fix, kind_of_rows, put_rows, store_row, taken_apart
-from sdfgad.frontend.settled import growing
+from sdfgad.frontend.settled import Renumber, growing
 from sdfgad.frontend.sharing import IN_LIST
 from sdfgad.frontend.values import Grown, LengthNow, ListValue, Method, Record, Rows, Value, ViewValue, contained
 from sdfgad.frontend.views import named_int
@@ -76,9 +76,9 @@ def run_growing(ctx: Context, lists: Sequence[ListValue | Grown], rows: Rows, le
         try:
             run(_watched(ctx, rows, lengthened))
             _close(ctx, lengthened)
-        except (Refit, UnsupportedError) as found:
+        except (Refit, Renumber, UnsupportedError) as found:
             for one in lengthened:
-                _rebind(ctx, one.made, one.given)
+                rebind(ctx, one.made, one.given)
             if not isinstance(found, Refit) or not _refitted(lengthened, found):
                 raise
             back()
@@ -154,7 +154,7 @@ def holders(ctx: Context, value: Value) -> list[tuple[dict | list, Value]] | Non
     return list(found.values())
 
 
-def _rebind(ctx: Context, old: Value, new: Value) -> bool:
+def rebind(ctx: Context, old: Value, new: Value) -> bool:
     """Let everything that holds a list hold another one; whether that is possible."""
     places = holders(ctx, old) if old is not new else []
     for holder, key in places or ():
@@ -184,11 +184,11 @@ def _begin(ctx: Context, one: _Lengthened, rows: Rows, seen: bool) -> None:
         one.made, one.start = given, given.now
         return
     before, length = _had(given)
-    label = _label(ctx, given)
+    label = label_of(ctx, given)
     most = rows.count if rows.most is None or not one.counted else ix(rows.most)
     place = "" if one.stride is not None else place_of(ctx, label)
     more = room_at(ctx, place, one.kinds or ()) if one.stride is None else most * one.stride
-    made = tuple(_room(ctx, kind, before + more, label) for kind in one.kinds or ())
+    made = tuple(room_for(ctx, kind, before + more, label) for kind in one.kinds or ())
     one.start = LengthNow(length, depth)
     number = partial(_of_the_run, ctx) if seen else int_value
     counter = Record(SimpleNamespace, {"length": number(length)}, depth) if one.counted else None
@@ -202,7 +202,7 @@ def _begin(ctx: Context, one: _Lengthened, rows: Rows, seen: bool) -> None:
     elif one.kinds:
         for k, item in enumerate(given.items):
             store_row(ctx, one.made, ix(k), item)
-    _rebind(ctx, given, one.made)
+    rebind(ctx, given, one.made)
 
 
 def _of_the_run(ctx: Context, number: Ix) -> Value:
@@ -228,7 +228,7 @@ def _had(given: ListValue | Grown) -> tuple[Ix, Ix]:
 def _end(ctx: Context, one: _Lengthened, rows: Rows) -> None:
     """The list behind the loop."""
     if one.stride == 0 and not one.inner:
-        _rebind(ctx, one.made, one.given)
+        rebind(ctx, one.made, one.given)
         return
     more = ix(0) if one.counted or one.stride is None else rows.count * one.stride
     one.made.now = replace(one.start, length=one.start.length + more)
@@ -236,11 +236,11 @@ def _end(ctx: Context, one: _Lengthened, rows: Rows) -> None:
         fix(tuple(one.given.items))
 
 
-def _label(ctx: Context, value: Value) -> str:
+def label_of(ctx: Context, value: Value) -> str:
     return next((n for n, v in ctx.frame.names.items() if v is value), "list")
 
 
-def _room(ctx: Context, kind: Kind, count: Ix, label: str) -> ViewValue:
+def room_for(ctx: Context, kind: Kind, count: Ix, label: str) -> ViewValue:
     array = ctx.builder.declare((count, *kind.shape), kind.dtype, label)
     ctx.builder.shared = ctx.builder.shared.copied(array.name, (IN_LIST,), stale=False)
     return ctx.builder.view(array, (count, *kind.shape), kind.weak)
@@ -282,7 +282,7 @@ def as_list(ctx: Context, owner: Grown) -> ListValue:
     """The list as one that may be changed in any way, under all its names, where no loop is making it longer."""
     check_finished(ctx, owner)
     made = ListValue(items(ctx, owner), owner.now.depth, owner.kind)
-    if not _rebind(ctx, owner, made):
+    if not rebind(ctx, owner, made):
         raise ctx.refuse("a change of a list that is inside of another", "give it a name", "SG102")
     return made
 

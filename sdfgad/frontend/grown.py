@@ -12,6 +12,7 @@ from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, int_value
 from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.masking import first_rows
 from sdfgad.frontend.parts import part_of
 from sdfgad.frontend.settled import growing
@@ -51,7 +52,7 @@ def first_row(owner: Grown) -> Ix:
 
 def item_at(ctx: Context, owner: Grown, place: Value) -> Value:
     """`name[place]`."""
-    _check_fresh(ctx, owner)
+    check_fresh_rows(ctx, owner)
     if isinstance(place, slice) and owner.length.const is not None:
         rows = tuple(_rows(subscript(ctx, r, place), r) for r in owner.rows)
         return Grown(rows, owner.form, LengthNow(rows[0].shape[0], owner.now.depth))
@@ -88,23 +89,27 @@ def _rows(view: ViewValue, before: ViewValue) -> ViewValue:
 
 
 def _item(ctx: Context, owner: Grown, k: Ix) -> Value:
+    # `pop` may make room for another number in the same place.
+    return one_item(ctx, owner, first_row(owner) + k, owner.counter is not None and owner.now.begun is not None)
+
+
+def one_item(ctx: Context, owner: Grown | Numbered, row: Ix, copied: bool = True) -> Value:
+    """What is in a row. copied: numbers stay what they are when others come in their place."""
     def visit(form: Value) -> Value:
         if isinstance(form, (tuple, list)):
             parts = [visit(f) for f in form]
             return like(form, parts) if isinstance(form, tuple) else ListValue(parts, FIXED)
         rows = owner.rows[form]
-        found = subscript(ctx, rows, (int_value(first_row(owner) + k), Ellipsis))
+        found = subscript(ctx, rows, (int_value(row), Ellipsis))
         item = ViewValue(found.view, scalar=not found.shape, weak=rows.weak)
-        growing_still = owner.counter is not None and owner.now.begun is not None
-        # `pop` may make room for another number in the same place.
-        return ctx.builder.fresh_copy(item, "item") if item.scalar and growing_still else item
+        return ctx.builder.fresh_copy(item, "item") if item.scalar and copied else item
 
     return visit(owner.form)
 
 
 def items(ctx: Context, owner: Grown) -> list[Value]:
     """Every item of a list that is finished."""
-    _check_fresh(ctx, owner)
+    check_fresh_rows(ctx, owner)
     count = 0 if owner.length.const == 0 else finished(ctx, owner)
     if count > MOST_ITEMS:
         raise ctx.refuse(f"{count} items of a list one by one", "make it an array: np.array, np.stack", "SG102")
@@ -121,7 +126,7 @@ def columns(ctx: Context, owner: Value) -> tuple[Grown, ...]:
 
 def walked(ctx: Context, owner: Grown) -> Rows:
     """What a loop over the list walks over."""
-    _check_fresh(ctx, owner)
+    check_fresh_rows(ctx, owner)
     if owner.counter is not None:
         room = owner.rows[0].shape[0].const if owner.rows else 0
         return Rows(owner.length, lambda k: _item(ctx, owner, k), held=(owner,), most=room)
@@ -130,7 +135,7 @@ def walked(ctx: Context, owner: Grown) -> Rows:
 
 def stacked(ctx: Context, owner: Grown) -> ArrayValue:
     """The list as one array, its items along the first axis, as `np.array` makes it."""
-    _check_fresh(ctx, owner)
+    check_fresh_rows(ctx, owner)
     count = finished(ctx, owner) if owner.counter is None else None  # all there is room for
 
     def visit(form: Value) -> Value:
@@ -219,7 +224,7 @@ def finished(ctx: Context, owner: Grown) -> int:
     return count
 
 
-def _check_fresh(ctx: Context, owner: Grown) -> None:
+def check_fresh_rows(ctx: Context, owner: Grown | Numbered) -> None:
     shared = ctx.builder.shared
     for row in owner.rows:
         if row.view.array in shared.stale:

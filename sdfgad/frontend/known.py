@@ -11,6 +11,7 @@ import numpy as np
 
 from sdfgad.frontend.bodies.packages import sparse_matrices
 from sdfgad.frontend.context import Context
+from sdfgad.frontend.keyed import SetValue
 from sdfgad.frontend.values import (
     ArrayValue,
     Entries,
@@ -28,7 +29,9 @@ from sdfgad.frontend.views import is_range
 
 
 def plain_list(value: Value) -> Value:
-    """A list of numbers or texts known now as Python's own list."""
+    """A set, or a list of numbers or texts known now, as Python's own."""
+    if isinstance(value, SetValue):
+        return value.items
     known = isinstance(value, ListValue) and all(is_number(v) or isinstance(v, str) for v in value.items)
     return value.items if known else value
 
@@ -66,7 +69,7 @@ def number_of_bins(ctx: Context, x: Value) -> int:
     return int(np.max(data, initial=-1)) + 1
 
 
-_OF_THE_RUN = (ArrayValue, IntValue, ListValue, Masked, Function, Record, Entries)
+_OF_THE_RUN = (ArrayValue, IntValue, ListValue, SetValue, Masked, Function, Record, Entries)
 
 _OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({
     "collections": frozenset(("namedtuple",)), "_bisect": frozenset(("bisect", "bisect_left", "bisect_right")),

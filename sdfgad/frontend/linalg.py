@@ -19,7 +19,7 @@ from sdfgad.frontend.masking import CHOSEN
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
 from sdfgad.frontend.shaping import axis_numbers, permuted, reshaped, squeeze
 from sdfgad.frontend.submatrices import times
-from sdfgad.frontend.values import ArrayValue, Lazy, Shape, Value, ViewValue
+from sdfgad.frontend.values import ArrayValue, Lazy, ListValue, Shape, Value, ViewValue
 from sdfgad.frontend.views import check_writable, remap
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.index import Ix, ix
@@ -161,6 +161,15 @@ def tensordot(ctx: Context, a: Value, b: Value, axes: Value = 2) -> Value:
     kept = [n for k, n in enumerate(left_names) if k not in first] + [
         n for k, n in enumerate(right_names) if k not in second]
     return contract(ctx, [left, right], ["".join(left_names), "".join(right_names)], "".join(kept))
+
+
+def einsum_path(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = "greedy") -> Value:
+    """`np.einsum_path`: NumPy's, which looks at shapes alone."""
+    shapes = [as_array(ctx, v).shape for v in operands]
+    if not isinstance(subscripts, str) or any(n.const is None for s in shapes for n in s):
+        raise ctx.refuse("np.einsum_path without letters, or of sizes only known at run time", code="SG103")
+    path, told = np.einsum_path(subscripts, *(np.empty([n.const or 0 for n in s]) for s in shapes), optimize=optimize)
+    return ListValue(list(path), len(ctx.builder.regions)), told
 
 
 def einsum(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = False) -> Value:

@@ -26,6 +26,7 @@ from sdfgad.frontend.exchanges import PASSED_OVER
 from sdfgad.frontend.exits import breaks_over, guarded, leave_flag, loop_else, run_else
 from sdfgad.frontend.generators import Yielding, run_generator
 from sdfgad.frontend.growing import least_to_grow, may_grow, run_growing
+from sdfgad.frontend.keyed import SetValue
 from sdfgad.frontend.liveness import assigned, has_exit
 from sdfgad.frontend.loop_forms import (
     LoopForm,
@@ -37,6 +38,7 @@ from sdfgad.frontend.loop_forms import (
     first_that_works,
 )
 from sdfgad.frontend.merge import same
+from sdfgad.frontend.numbered import as_list, with_numbers
 from sdfgad.frontend.resizing import run_resizing
 from sdfgad.frontend.rhythms import Rhythm, blocks, part, pieces, rhythm_of
 from sdfgad.frontend.settled import ChangingRefusal, Endless, GrowingRefusal, taken
@@ -56,7 +58,7 @@ Bind = Callable[[Value], None]
 
 def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]) -> None:
     """A `for` statement."""
-    given = iterated(ctx, ctx.evaluate(ctx, stmt.iter))
+    given = as_list(ctx, iterated(ctx, ctx.evaluate(ctx, stmt.iter)))
     _run_over(ctx, stmt, taken(ctx, given), bind)
     if isinstance(given, Iterated) and not _may_end(stmt):
         given.items.clear()
@@ -68,7 +70,7 @@ def _run_over(ctx: Context, stmt: ast.For, iterable: Value, bind: Callable[[ast.
         return
     if isinstance(iterable, EnumMeta):
         iterable = tuple(iterable)
-    if isinstance(iterable, (ListValue, tuple, list, str, dict, Record, Entries)):
+    if isinstance(iterable, (ListValue, SetValue, tuple, list, str, dict, Record, Entries)):
         _run_items(ctx, stmt, iterable, lambda item: bind(stmt.target, item))
         return
     rows = rows_of(ctx, iterable)
@@ -80,7 +82,7 @@ def _run_over(ctx: Context, stmt: ast.For, iterable: Value, bind: Callable[[ast.
     if any(isinstance(v, Grown) and any(v is w for w in seen) for v in lists_of(ctx, stmt)):
         raise ctx.refuse(_AHEAD, _PLACES, "SG102")
     lists = [(v, v.length) for v in rows.held if isinstance(v, Grown)]
-    _run_lists(ctx, stmt, rows, lambda item: bind(stmt.target, item))
+    with_numbers(ctx, lambda: _run_lists(ctx, stmt, rows, lambda item: bind(stmt.target, item)))
     if any(v.length != before for v, before in lists):
         raise ctx.refuse(_AHEAD, _PLACES, "SG102")
 

@@ -23,6 +23,7 @@ from sdfgad.frontend import (
     integrals,
     iterator_rules,
     linalg,
+    numbered,
     places,
     reductions,
     resizing,
@@ -61,17 +62,10 @@ from sdfgad.frontend.elementwise import (
 )
 from sdfgad.frontend.grown import as_long
 from sdfgad.frontend.indexing import accumulate_at, subscript
+from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.known import number_of_bins
 from sdfgad.frontend.masking import check_cast
-from sdfgad.frontend.values import (
-    ArrayValue,
-    IntValue,
-    Lazy,
-    Value,
-    ViewValue,
-    is_int,
-    is_number,
-)
+from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Value, ViewValue, is_int, is_number
 from sdfgad.frontend.views import check_writable, named_int
 from sdfgad.ir.expr import call
 
@@ -225,6 +219,8 @@ def _ndim(ctx: Context, a: Value) -> int:
 
 
 def _length(ctx: Context, value: Value) -> Value:
+    if isinstance(value, Numbered):
+        return numbered.length(ctx, value)
     own = classes.has_rule(value, "__len__")
     return classes.by_rule(ctx, value, "__len__") if own else reductions.length(ctx, value)
 
@@ -308,7 +304,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.size: reductions.size_of, np.trace: reductions.trace, np.ndim: _ndim, np.shape: _shape,
     np.result_type: _result_type, np.real: real, np.imag: imag, np.round: round_, np.around: round_,
     np.matmul: linalg.matmul, np.dot: linalg.dot, np.vdot: linalg.vdot, np.tensordot: linalg.tensordot,
-    np.einsum: linalg.einsum, np.linalg.solve: linalg.solve,
+    np.einsum: linalg.einsum, np.einsum_path: linalg.einsum_path, np.linalg.solve: linalg.solve,
     scipy_bodies.solve_triangular: linalg.solve_triangular,
     np.fft.fft: fourier.transform(False), np.fft.ifft: fourier.transform(True),
     np.argsort: linalg.argsort, np.sort: linalg.sort, **decompositions.FUNCTIONS,
@@ -322,7 +318,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
     np.vectorize: vectorized.vectorize, vectorized.call: vectorized.call,
     super: classes.parent, sparse.product: sparse.product, factors.solve: factors.solve,
-    **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
+    numbered.get: numbered.get, **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
     **ignored.CLOCKS, round: rounding.round_,
     math.floor: _rounding(math.floor, np.floor), math.ceil: _rounding(math.ceil, np.ceil),
     math.trunc: _rounding(math.trunc, np.trunc), math.erf: _math(math.erf, "erf"),

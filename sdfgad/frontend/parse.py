@@ -26,7 +26,9 @@ from sdfgad.frontend.elementwise import as_array, check_plain
 from sdfgad.frontend.expressions import evaluate
 from sdfgad.frontend.ignored import tell
 from sdfgad.frontend.inlining import run_top, run_wrapper, top_frame
+from sdfgad.frontend.keyed import SetValue
 from sdfgad.frontend.messages import check_waited
+from sdfgad.frontend.numbered import as_list
 from sdfgad.frontend.numpy_table import METHODS
 from sdfgad.frontend.outside import outside, settle_contents
 from sdfgad.frontend.replaced import ReplacedFunction
@@ -45,7 +47,6 @@ from sdfgad.frontend.values import (
     ListValue,
     Maybe,
     Opaque,
-    Parent,
     Reading,
     Record,
     Value,
@@ -370,7 +371,7 @@ def _is_container(form: type) -> bool:
 
 def _returned(ctx: Context, value: Value) -> Any:
     """The value of the call as a tree of views and constants."""
-    value = kept(ctx, value, "result")
+    value = kept(ctx, as_list(ctx, value), "result")
     if isinstance(value, (tuple, list)):
         return assembled(type(value), {k: _returned(ctx, v) for k, v in enumerate(value)})
     if isinstance(value, Record):
@@ -392,7 +393,7 @@ def _returned(ctx: Context, value: Value) -> Any:
         return (ctx.builder.fresh_copy(found, "result") if view_elems(found.view) else found).view
     if isinstance(value, Reading):
         raise ctx.refuse("what a clock shows as a return value", "measure the time around the call", "SG109")
-    internal = isinstance(value, (*SELECTED, Maybe, Function, Entries, Applied, Parent, Opaque))
+    internal = isinstance(value, (*SELECTED, Maybe, Function, Entries, Applied, SetValue, Opaque))
     if internal or callable(value) and not isinstance(value, type):
         raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
                          "return arrays; use np.where instead of a mask", "SG109")

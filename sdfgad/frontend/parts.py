@@ -62,5 +62,5 @@ def _gathered(ctx: Context, rows: ViewValue, begin: Value, step: int, room: int)
     shared, array = ctx.builder.shared, rows.view.array
     stored = ctx.builder.fresh_copy(as_array(ctx, moved), "part")
     ctx.builder.shared = ctx.builder.shared.copied(
-        stored.view.array, {IN_LIST, *shared.links.get(array, ())}, stale=array in shared.stale)
+        stored.view.array, {IN_LIST, array, *shared.links.get(array, ())}, stale=array in shared.stale)
     return ViewValue(stored.view, weak=rows.weak)

@@ -15,6 +15,7 @@ import numpy as np
 from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
+from sdfgad.frontend.numbered import counted_item
 from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.settled import has, settled
 from sdfgad.frontend.sizes import as_integer
@@ -57,10 +58,11 @@ def item(ctx: Context, owner: Record, key: Value) -> Value:
     return found
 
 
-def _key(ctx: Context, owner: Record, key: Value) -> Any:
+def _key(ctx: Context, owner: Record, key: Value, *new: Value) -> Any:
     if not is_dict(owner):
         raise ctx.refuse(f"a subscript of {describe(owner)}", code="SG105")
     if not _is_key(key):
+        counted_item(ctx, owner, key, *new)
         raise ctx.refuse("a key of a dictionary that is no constant text, integer or tuple of these",
                          as_integer(ctx, key, "choose with if and elif"), "SG105")
     return key
@@ -82,7 +84,7 @@ def put(ctx: Context, owner: Record, key: Value, value: Value) -> None:
 
 def put_item(ctx: Context, owner: Record, key: Value, value: Value) -> None:
     """`owner[key] = value` of a dict."""
-    put(ctx, owner, _key(ctx, owner, key), value)
+    put(ctx, owner, _key(ctx, owner, key, value), value)
 
 
 def lack(name: str) -> bool:
@@ -213,7 +215,7 @@ def dict_method(ctx: Context, method: Method, arguments: Sequence[Value], keywor
 
 
 def _get(ctx: Context, owner: Record, key: Value, default: Value = None, /) -> Value:
-    key = _key(ctx, owner, key)
+    key = _key(ctx, owner, key, *(() if default is None else (default,)))
     return owner.items[key] if has(ctx, owner, key) else default
 
 

@@ -32,6 +32,7 @@ from sdfgad.frontend.elementwise import (
 )
 from sdfgad.frontend.generators import Yielding, listed
 from sdfgad.frontend.grown import as_data
+from sdfgad.frontend.keyed import SetValue
 from sdfgad.frontend.masking import masked, over_mask
 from sdfgad.frontend.settled import taken, unused
 from sdfgad.frontend.shaping import axis_numbers, expand_dims
@@ -382,6 +383,7 @@ def length(ctx: Context, value: Value) -> Value:
         return int_value(value.length)
     if isinstance(value, (ListValue, Entries)) or isinstance(value, Record) and issubclass(value.form, dict):
         return len(items_of(ctx, value))
+    value = value.items if isinstance(value, SetValue) else value
     if isinstance(value, (tuple, list, str, range, dict, set, frozenset)):
         return len(value)
     raise ctx.refuse(f"the length of {describe(value)}", code="SG102")

@@ -7,9 +7,10 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, expand, int_value
 from sdfgad.frontend.grown import FIXED
 from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.merge import Kind, kind_of
-from sdfgad.frontend.sharing import IN_LIST, SharedPlaces
-from sdfgad.frontend.values import Grown, ListValue, Value, ViewValue, contained, like
+from sdfgad.frontend.sharing import IN_LIST, NAMED, SharedPlaces
+from sdfgad.frontend.values import ArrayValue, Grown, ListValue, Value, ViewValue, contained, like
 from sdfgad.ir.index import Ix
 
 
@@ -43,7 +44,7 @@ def taken_apart(ctx: Context, item: Value) -> tuple[list[Kind], Value]:
     return kinds, visit(item)
 
 
-def store_row(ctx: Context, owner: Grown, k: Ix, item: Value) -> None:
+def store_row(ctx: Context, owner: Grown | Numbered, k: Ix, item: Value) -> None:
     """Store an item in row k."""
     found, form = taken_apart(ctx, item)
     if form != owner.form or any(a.shape != kind_of_rows(r).shape for a, r in zip(found, owner.rows, strict=True)):
@@ -68,8 +69,15 @@ def put_rows(ctx: Context, rows: ViewValue, place: Value, value: Value) -> None:
     builder.shared = before.copied(array, (), stale=False)
     builder.assign(ViewValue(target.view), expand(ctx, as_array(ctx, value), target.shape))
     origins, stale = frozenset(before.links.get(array, ())) | {IN_LIST}, array in before.stale
-    if isinstance(value, ViewValue) and value.shape:
-        origins |= {value.view.array} | before.relatives(value.view.array)
+    if isinstance(value, ViewValue) and value.shape and not _is_fresh(ctx, value):
+        origins |= {value.view.array, NAMED} | before.relatives(value.view.array)
         stale = stale or value.view.array in before.stale
     builder.shared = SharedPlaces({**before.links, array: origins}, before.stale | {array} if stale else before.stale,
                             builder.shared.twins)
+
+
+def _is_fresh(ctx: Context, value: ViewValue) -> bool:
+    """Whether nobody but the list will know an array."""
+    array, shared = value.view.array, ctx.builder.shared
+    known = any(isinstance(p, ArrayValue) and array in p.reads for _, _, held in ctx.values() for p in contained(held))
+    return ctx.builder.arrays[array].role == "transient" and not known and not shared.relatives(array)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.context import Context
@@ -42,6 +42,19 @@ class ChangingRefusal(UnsupportedError):
 
 class ItemRefusal(UnsupportedError):
     """A refusal of an item of a list at a place that a short loop counts: where that is written out, it is known."""
+
+
+Box: TypeAlias = tuple[tuple[int, int], ...]
+"""The least and largest value of every part of a key."""
+
+
+class Renumber(Exception):
+    """A long loop counts the places of items of `given`, a list or dict made at this depth, that are of these kinds."""
+
+    def __init__(self, given: ListValue | Record, depth: int, box: Box, kinds: list[Any] | None = None,
+                 form: Value = None) -> None:
+        super().__init__()
+        self.given, self.depth, self.box, self.kinds, self.form = given, depth, box, kinds, form
 
 
 class GrowingRefusal(UnsupportedError):

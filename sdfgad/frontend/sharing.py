@@ -18,6 +18,7 @@ from sdfgad.errors import SourceLine, UnsupportedError
 
 Links: TypeAlias = Mapping[str, frozenset[str]]
 IN_LIST = "%list"  # an origin of every container that holds items of a list
+NAMED = "%named"  # an origin of every container of a list to which an array with another name has been appended
 READ_ONLY = "%read-only"  # an origin of every container that NumPy may have as a view that nobody writes
 READ_ONLY_HELP = "update a copy of it, or the array it is a view of"
 
@@ -54,7 +55,7 @@ class SharedPlaces:
 
     def fixed(self, array: str) -> bool:
         """Whether an update of `array` would be one of a copy that stands for something else."""
-        return any(self.links.get(a) for a in (array, *self.twins.get(array, ())))
+        return any(self.links.get(a, frozenset()) - {IN_LIST} for a in (array, *self.twins.get(array, ())))
 
     def written(self, array: str) -> SharedPlaces:
         """`array` has been updated in place."""
@@ -92,7 +93,7 @@ class SharedPlaces:
 
     def only(self, arrays: Iterable[str]) -> SharedPlaces:
         """What concerns these containers."""
-        kept = {*arrays, READ_ONLY}
+        kept = {*arrays, READ_ONLY, NAMED}
         return SharedPlaces(_between(self.links, kept), self.stale & kept, _between(self.twins, kept))
 
 

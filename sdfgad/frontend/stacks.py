@@ -10,7 +10,7 @@ from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, INT, as_array, int_value
-from sdfgad.frontend.growing import Refit, check_kinds, made_longer, once_longer
+from sdfgad.frontend.growing import Refit, check_kinds, made_longer, once_longer, rebind
 from sdfgad.frontend.grown import first_row, item_at
 from sdfgad.frontend.places import place
 from sdfgad.frontend.raising import fail, raise_if
@@ -30,6 +30,9 @@ def changed(ctx: Context, method: Method, arguments: Sequence[Value]) -> tuple[V
         if most is not None:
             keep_last(ctx, owner, most)
         return (None,)
+    if method.name == "reverse" and not arguments and owner.counter is not None:
+        _reverse(ctx, owner)
+        return (None,)
     rule = _SHORTER.get((method.name, *arguments)) if all(isinstance(a, int) for a in arguments) else None
     if rule is None or owner.counter is None and owner.now.begun is None:
         return ()
@@ -38,6 +41,14 @@ def changed(ctx: Context, method: Method, arguments: Sequence[Value]) -> tuple[V
     if owner.now.depth != len(ctx.builder.regions):
         raise growing(ctx.refuse("a list that gets shorter in a loop", GROWS, "SG102"), owner)
     return (once_longer(ctx, owner, lambda inside: rule(ctx, inside)),)
+
+
+def _reverse(ctx: Context, owner: Grown) -> None:
+    """`name.reverse()` behind the loop: all names hold a list of the same items in the other order."""
+    made = item_at(ctx, owner, slice(None, None, -1))
+    made.kind = owner.kind
+    if owner.now.depth != len(ctx.builder.regions) or not rebind(ctx, owner, made):
+        raise growing(ctx.refuse("a list turned around in a loop", "loop over reversed(name)", "SG102"), owner)
 
 
 def _counted(ctx: Context, owner: Grown) -> None:

@@ -5,7 +5,6 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
@@ -27,15 +26,17 @@ from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.generators import Yielding, listed
 from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.handlers import run_try
+from sdfgad.frontend.imports import run_import
 from sdfgad.frontend.in_place import check_update
+from sdfgad.frontend.keyed import SetValue
 from sdfgad.frontend.liveness import always_exits, as_branch, has_exit
 from sdfgad.frontend.local_classes import define_class
 from sdfgad.frontend.loops import run_for
 from sdfgad.frontend.managers import run_with
 from sdfgad.frontend.none_or import tell
-from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.raising import always_raises, definite, opposite, raise_if, run_assert, run_raise
 from sdfgad.frontend.renewed import renewed
+from sdfgad.frontend.sets import updated
 from sdfgad.frontend.settled import taken
 from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.updates import (
@@ -183,6 +184,9 @@ def _branch_or_split(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence
 
 # assignments
 
+_ASSIGNED = "%assigned"
+
+
 def _assign(ctx: Context, stmt: ast.Assign) -> None:
     step = ctx.frame.exchanges.get(stmt)
     if step is not None:
@@ -197,8 +201,12 @@ def _assign(ctx: Context, stmt: ast.Assign) -> None:
     value = _named(ctx, stmt.value, label)
     if len(stmt.targets) > 1:
         value = kept(ctx, value, label or "tmp")
+    places = [n for t in stmt.targets for n in ast.walk(t) if isinstance(n, ast.Subscript)]
+    if len(places) > 1:
+        ctx.frame.names[_ASSIGNED] = value  # whatever is stored in one of them, the others know as well
     for target in stmt.targets:
         assign(ctx, target, value)
+    ctx.frame.names.pop(_ASSIGNED, None)
 
 
 def _named(ctx: Context, node: ast.expr, label: str) -> Value:
@@ -286,6 +294,9 @@ def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Va
         for item in items_of(ctx, kept(ctx, value)):
             append(ctx, old, item)
         return
+    if isinstance(old, SetValue):
+        updated(ctx, old, ufunc, value)
+        return
     if isinstance(old, ListValue):
         if ufunc is not np.add:
             raise ctx.refuse("a list changed inside a loop or branch", GROWS, "SG102")
@@ -367,34 +378,11 @@ def _global(ctx: Context, stmt: ast.Global) -> None:
         raise ctx.refuse(f"an assignment to the global name {bound[0]!r}", "pass and return the value", "SG102")
 
 
-def _import(ctx: Context, stmt: ast.Import | ast.ImportFrom) -> None:
-    if isinstance(stmt, ast.ImportFrom) and (stmt.level or any(a.name == "*" for a in stmt.names)):
-        raise ctx.refuse("a relative import, or one of everything, inside the function",
-                         "import at the top of the module", "SG102")
-    for alias in stmt.names:
-        name, value = _imported(ctx, stmt, alias)
-        ctx.frame.names[name] = value
-
-
-def _imported(ctx: Context, stmt: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[str, Value]:
-    try:
-        if isinstance(stmt, ast.Import):
-            whole = import_module(alias.name)
-            top = alias.name.split(".")[0]
-            return (alias.asname, whole) if alias.asname else (top, import_module(top))
-        module = import_module(stmt.module or "")
-        if not hasattr(module, alias.name):
-            return alias.asname or alias.name, import_module(f"{stmt.module}.{alias.name}")
-        return alias.asname or alias.name, found_outside(ctx, module, alias.name, getattr(module, alias.name))
-    except ImportError as error:
-        raise ctx.refuse(f"an import that fails: {error}", code="SG102") from error
-
-
 _RULES: Mapping[type, Callable[[Context, Any], None]] = MappingProxyType({
     ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Expr: _expression,
     ast.Return: _return, ast.Break: _break, ast.Continue: _continue, ast.For: _for, ast.While: run_while,
     ast.Pass: lambda ctx, stmt: None, ast.Assert: run_assert, ast.Delete: _delete, ast.With: _with,
-    ast.FunctionDef: _function, ast.ClassDef: define_class, ast.Import: _import, ast.ImportFrom: _import,
+    ast.FunctionDef: _function, ast.ClassDef: define_class, ast.Import: run_import, ast.ImportFrom: run_import,
     ast.Raise: run_raise, ast.Try: run_try, ast.Global: _global})
 _HELP: Mapping[type, str] = MappingProxyType({
     ast.Nonlocal: "return the value instead", ast.AsyncFunctionDef: "use an ordinary function"})

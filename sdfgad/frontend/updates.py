@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sdfgad.frontend import arithmetic
+from sdfgad.frontend import arithmetic, numbered
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.attributes import attribute, item_chosen, put_chosen
 from sdfgad.frontend.classes import by_rule, has_rule
@@ -16,6 +16,7 @@ from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.halves import is_half, now, write_half
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.indexing import expand_items, subscript, write
+from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.masking import CHOSEN, check_cast, is_stored, write_masked
 from sdfgad.frontend.meshes import Mesh, part_of_mesh, put_at_places, write_mesh
 from sdfgad.frontend.records import is_guarded, item, put_attribute, put_item
@@ -47,6 +48,9 @@ def store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
         return
     if isinstance(base, Record):
         put_item(ctx, base, items, value)
+        return
+    if isinstance(base, Numbered):
+        numbered.put_item(ctx, base, items, value)
         return
     if isinstance(base, dict):
         raise ctx.refuse("an item of a dictionary from outside set", "pass the dictionary as an argument", "SG102")
@@ -115,6 +119,8 @@ def update_items(ctx: Context, base: Value, items: Value, ufunc: np.ufunc, value
         old = by_rule(ctx, base, "__getitem__", items)
     elif isinstance(base, Record):
         old = item(ctx, base, items)
+    elif isinstance(base, Numbered):
+        old = numbered.item_at(ctx, base, items)
     elif isinstance(base, Grown) and base.counter is not None:
         old = row_at(ctx, base, items)
     elif isinstance(base, (ListValue, Grown)):

@@ -231,14 +231,6 @@ class Record:
 
 
 @dataclass(frozen=True, eq=False)
-class Parent:
-    """`super()`: an object as the classes behind `form` see it."""
-
-    owner: Value
-    form: type
-
-
-@dataclass(frozen=True, eq=False)
 class Entries:
     """`keys()`, `values()` or `items()` of a dict: what it has now, whenever that is asked."""
 
@@ -366,11 +358,20 @@ class Applied:
     keywords: Mapping[str, Value]
 
 
+class Compound:
+    """A value that says itself what is in it."""
+
+    @property
+    def held(self) -> tuple[Value, ...]:
+        raise NotImplementedError
+
+
 def contained(value: Value) -> Iterator[Value]:
     """The value and everything inside tuples, lists, dicts and objects."""
     yield value
     within = _WITHIN.get(type(value))
-    for item in within(value) if within else value if isinstance(value, (tuple, list)) else ():
+    for item in within(value) if within else value if isinstance(value, (tuple, list)) else (
+            value.held if isinstance(value, Compound) else ()):
         yield from contained(item)
 
 
@@ -380,9 +381,8 @@ _WITHIN: Mapping[type, Callable[[Any], Iterable[Value]]] = MappingProxyType({
     Maybe: lambda v: (v.value,), **dict.fromkeys((NoneOr, Unbound), lambda v: (v.there, v.value)),
     partial: lambda v: (*v.args, *v.keywords.values()), Masked: lambda v: (v.values, v.mask, v.table),
     Applied: lambda v: (v.function, *v.arguments, *v.keywords.values()), SelectedColumns: lambda v: (v.rows,),
-    Block: lambda v: (v.values, v.rows, v.columns),
-    MaskPlaces: lambda v: (v.mask, v.table), PlaceTable: lambda v: (v.rows, IntValue(v.count)),
-    SliceValue: lambda v: (v.start, v.stop, v.step)})
+    Block: lambda v: (v.values, v.rows, v.columns), SliceValue: lambda v: (v.start, v.stop, v.step),
+    MaskPlaces: lambda v: (v.mask, v.table), PlaceTable: lambda v: (v.rows, IntValue(v.count))})
 
 
 def like(value: tuple, items: Sequence[Value]) -> tuple:

@@ -20,6 +20,7 @@ from sdfgad.frontend.loop_forms import (
     first_iteration,
     first_that_works,
 )
+from sdfgad.frontend.numbered import with_numbers
 from sdfgad.frontend.settled import GrowingRefusal
 from sdfgad.frontend.values import Rows, Value
 from sdfgad.ir.expr import Load, call, const
@@ -43,7 +44,7 @@ def run_while(ctx: Context, stmt: ast.While) -> None:
         forms.append(changing_form(ctx, lambda: _peeled_while(ctx, stmt)))
     forms.append(changing_form(ctx, lambda: _conditional(ctx, stmt, blanks=True)))
     try:
-        first_that_works(ctx, stmt, [*forms, unrolled])
+        with_numbers(ctx, lambda: first_that_works(ctx, stmt, [*forms, unrolled]))
         return
     except UnsupportedError as found:
         if not isinstance(found, GrowingRefusal) and not lists_of(ctx, stmt):

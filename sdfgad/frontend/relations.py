@@ -1,0 +1,81 @@
+"""Comparisons of all kinds: order, equality, identity, membership."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from sdfgad.frontend import arithmetic, classes, numbered
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import describe
+from sdfgad.frontend.keyed import Numbered, SetValue
+from sdfgad.frontend.merge import kind_of
+from sdfgad.frontend.raising import definite
+from sdfgad.frontend.settled import settled
+from sdfgad.frontend.strides import Stride
+from sdfgad.frontend.values import SELECTED, ArrayValue, Entries, IntValue, ListValue, NoneOr, Record, Value, contained
+
+_COMPARISONS: Mapping[type, np.ufunc] = MappingProxyType({
+    ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal,
+    ast.NotEq: np.not_equal})
+
+
+def related(ctx: Context, op: ast.cmpop, left: Value, right: Value) -> Value:
+    """`left op right`."""
+    if isinstance(op, (ast.Is, ast.IsNot)):
+        if isinstance(right, bool) and isinstance(left, ArrayValue) and left.dtype == np.bool_:
+            # One of Python's two truth values is the other one or itself; those of NumPy are neither.
+            told = left.scalar and left.weak
+            same = arithmetic.comparison(ctx, np.equal, left, right) if told else False
+            return same if isinstance(op, ast.Is) else arithmetic.negation(ctx, same)
+        same = _identity(ctx, left, right)
+        return same if isinstance(op, ast.Is) else arithmetic.negation(ctx, same)
+    if any(isinstance(v, Stride) for v in (*contained(left), *contained(right))):
+        raise ctx.refuse("a comparison of strides", "compare shapes", "SG102")
+    if isinstance(op, (ast.In, ast.NotIn)):
+        found = _membership(ctx, left, right)
+        return found if isinstance(op, ast.In) else arithmetic.negation(ctx, found)
+    if isinstance(op, (ast.Eq, ast.NotEq)) and (isinstance(left, NoneOr) or isinstance(right, NoneOr)):
+        equal = _equal_or_none(ctx, left, right)
+        return equal if isinstance(op, ast.Eq) else arithmetic.negation(ctx, equal)
+    return classes.compared(ctx, _COMPARISONS[type(op)], definite(ctx, left), definite(ctx, right))
+
+
+def _equal_or_none(ctx: Context, left: Value, right: Value) -> Value:
+    """`left == right` where one of them may be None."""
+    value, other = (left, right) if isinstance(left, NoneOr) else (right, left)
+    if isinstance(other, NoneOr) or kind_of(value.value) is None or isinstance(value.value, ArrayValue) and (
+            value.value.shape) or other is not None and kind_of(other) is None:
+        raise ctx.refuse(f"a comparison of {describe(value)}", "ask first whether it is None", "SG102")
+    if other is None:
+        return arithmetic.negation(ctx, value.there)
+    return arithmetic.both(ctx, value.there, arithmetic.comparison(ctx, np.equal, value.value, other))
+
+
+def _identity(ctx: Context, left: Value, right: Value) -> Value:
+    run_time = (ArrayValue, IntValue, *SELECTED, NoneOr)
+    if left is None or right is None:
+        other = right if left is None else left
+        return arithmetic.negation(ctx, other.there) if isinstance(other, NoneOr) else left is right
+    if isinstance(left, run_time) or isinstance(right, run_time):
+        raise ctx.refuse("a comparison of identities of arrays",
+                         "pass what it tells as an argument (same=True); np.array_equal(a, b) compares values", "SG102")
+    return left is right
+
+
+def _membership(ctx: Context, left: Value, right: Value) -> Value:
+    if classes.has_rule(right, "__contains__"):
+        return classes.by_rule(ctx, right, "__contains__", left)
+    if isinstance(right, Numbered):
+        return numbered.has(ctx, right, left)
+    if isinstance(right, Record) and issubclass(right.form, dict):
+        numbered.counted_item(ctx, right, left)
+    if isinstance(right, Record) and not issubclass(right.form, dict) or isinstance(right, Entries):
+        raise ctx.refuse(f"a membership test in {describe(right)}", code="SG102")
+    items = settled(ctx, right) if isinstance(right, Record) else right
+    items = items.items if isinstance(items, (ListValue, SetValue)) else items
+    if not isinstance(items, (tuple, list, str, range, dict, set, frozenset)):
+        raise ctx.refuse("a membership test on values only known at run time", "use np.any(values == x)", "SG102")
+    return arithmetic.membership(ctx, left, items)

@@ -136,7 +136,7 @@ own.
   columns has no finite gradient.
 * `scipy.linalg.solve_sylvester` and `solve_continuous_lyapunov` solve one system of m n unknowns, which is for small
   matrices: SciPy needs Schur forms of m and n rows alone.
-* Special functions are those of real numbers; polygamma and Bessel functions have whole orders, known before the call
+* Special functions are those of real numbers (`lambertw` where it is real); polygamma and Bessel functions have whole orders, known before the call
   (`kv` any order). Incomplete gamma and beta functions, and the `cdf` of distributions made of them, have shapes that
   are numbers known before the call: there is no formula for derivatives along those. Gamma shares of shapes up to 1000
   had relative errors below 3e-13, beta shares of shapes up to 300 below 1e-12, `kv` of orders up to 30 below 1e-13.

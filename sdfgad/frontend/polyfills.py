@@ -162,7 +162,7 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         "boxcox", "polygamma", "j0", "j1", "jv", "y0", "y1", "yn", "yv", "i0", "i1", "iv", "i0e", "i1e", "ive",
         "loggamma", "rgamma", "betaln", "beta", "binom", "comb", "ndtr", "log_ndtr", "erfcinv", "k0", "k1", "kv",
         "gammainc", "gammaincc", "betainc", "betaincc", "multigammaln", "boxcox1p", "inv_boxcox", "inv_boxcox1p",
-        "cosm1", "ellipk", "ellipkm1", "ellipe")} | {
+        "cosm1", "ellipk", "ellipkm1", "ellipe", "lambertw")} | {
     ("scipy", "kn"): special.kn, **{("scipy", n): getattr(series, n) for n in (
         "eval_legendre", "eval_chebyt", "eval_chebyu", "eval_hermite", "eval_hermitenorm", "eval_laguerre",
         "eval_genlaguerre", "eval_gegenbauer")}} | {

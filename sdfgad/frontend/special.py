@@ -13,7 +13,7 @@ from sdfgad.ir.expr import call, const
 
 NAMES: Mapping[str, str] = MappingProxyType({
     "erf": "erf", "erfc": "erfc", "erfcx": "erfcx", "erfinv": "erfinv", "ndtri": "ndtri", "gamma": "gamma",
-    "gammaln": "gammaln", "psi": "digamma", "exp1": "exp1"})
+    "gammaln": "gammaln", "psi": "digamma", "exp1": "exp1", "expi": "expi"})
 """What SciPy calls a function element by element, and what the rule book does."""
 
 

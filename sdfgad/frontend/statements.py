@@ -201,8 +201,8 @@ def _assign(ctx: Context, stmt: ast.Assign) -> None:
     value = _named(ctx, stmt.value, label)
     if len(stmt.targets) > 1:
         value = kept(ctx, value, label or "tmp")
-    places = [n for t in stmt.targets for n in ast.walk(t) if isinstance(n, ast.Subscript)]
-    if len(places) > 1:
+    leaves = [n for t in stmt.targets for n in ast.walk(t) if isinstance(getattr(n, "ctx", None), ast.Store)]
+    if len(leaves) > 1 and any(isinstance(n, ast.Subscript) for n in leaves):
         ctx.frame.names[_ASSIGNED] = value  # whatever is stored in one of them, the others know as well
     for target in stmt.targets:
         assign(ctx, target, value)

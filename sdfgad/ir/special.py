@@ -55,6 +55,12 @@ def _share(mp: Any, x: float, a: float, ends: tuple[float, float]) -> Any:
     return mp.gammainc(a, *ends, regularized=True) if x >= 0 else _NAN
 
 
+def _lambertw(mp: Any, x: float, branch: int) -> Any:
+    if x == 0:
+        return -_INF if branch else 0.0
+    return mp.lambertw(x, branch) if branch in (0, -1) and (branch == 0 or x < 0) else _NAN
+
+
 SPECIAL: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "gamma": _function(lambda mp, x, _: mp.gamma(x), {0: _INF, _INF: _INF, -_INF: _NAN}),
     "gammaln": _function(lambda mp, x, _: mp.log(abs(mp.gamma(x))), {_INF: _INF, -_INF: _INF}, _INF),
@@ -70,6 +76,8 @@ SPECIAL: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "bessel_ie": _function(lambda mp, x, n: mp.exp(-abs(x)) * mp.besseli(abs(n), x), {_INF: 0.0, -_INF: 0.0}),
     "bessel_k": _function(lambda mp, x, n: mp.besselk(n, x) if x > 0 else _end(x, _NAN, 0), {_INF: 0.0, -_INF: _NAN}),
     "exp1": _function(lambda mp, x, _: mp.e1(x) if x > 0 else _end(x, _NAN, 0), {_INF: 0.0, -_INF: _NAN}),
+    "expi": _function(lambda mp, x, _: mp.ei(x), {0: -_INF, _INF: _INF, -_INF: 0.0}),
+    "lambertw": _function(_lambertw, {_INF: _INF, -_INF: _NAN}),
     "gammainc": _function(lambda mp, x, a: _share(mp, x, a, (0, x)), {_INF: 1.0, -_INF: _NAN}),
     "gammaincc": _function(lambda mp, x, a: _share(mp, x, a, (x, mp.inf)), {_INF: 0.0, -_INF: _NAN}),
     "betainc": _function(lambda mp, x, a, b: mp.betainc(a, b, 0, x, regularized=True) if 0 <= x <= 1 else _NAN,
@@ -77,7 +85,7 @@ SPECIAL: Mapping[str, Callable[..., Any]] = MappingProxyType({
 })
 """Of one number, of a number and a whole order, or of a number and shapes."""
 
-OF_ORDERS = frozenset(("polygamma", "bessel_j", "bessel_y", "bessel_i", "bessel_ie"))
+OF_ORDERS = frozenset(("polygamma", "bessel_j", "bessel_y", "bessel_i", "bessel_ie", "lambertw"))
 """Those with an order."""
 
 SHAPES: Mapping[str, int] = MappingProxyType({"bessel_k": 1, "gammainc": 1, "gammaincc": 1, "betainc": 2})

@@ -47,6 +47,7 @@ scalar_rule("ndtri", lambda y, x: math.sqrt(2 * math.pi) * (0.5 * y * y).apply("
 scalar_rule("gamma", lambda y, x: y * x.apply("digamma"), [0.3, -1.4, 3.1])
 scalar_rule("gammaln", lambda y, x: x.apply("digamma"), [0.3, -1.4, 3.1], singular=True)
 scalar_rule("exp1", lambda y, x: -(-x).apply("exp") / x, [0.3, 3.1], singular=True)
+scalar_rule("expi", lambda y, x: x.apply("exp") / x, [0.3, -1.1, 3.1], singular=True)
 scalar_rule("digamma", lambda y, x: x.apply("polygamma", 1), [0.3, -1.4, 3.1], singular=True)
 
 # Of a number and a whole order, through which no derivative goes.
@@ -56,6 +57,9 @@ scalar_rule("bessel_y", lambda y, x, n: (_neighbours("bessel_y", x, n, -1), None
 scalar_rule("bessel_i", lambda y, x, n: (_neighbours("bessel_i", x, n, 1), None), [(0.7, 0), (-3.1, 1)])
 scalar_rule("bessel_ie", lambda y, x, n: (_neighbours("bessel_ie", x, n, 1) - x.apply("sign") * y, None),
             [(0.7, 0), (-3.1, 1)])
+
+scalar_rule("lambertw", lambda y, x, n: (1 / (x + y.apply("exp")), None), [(0.7, 0), (-0.2, -1), (-0.3, 0)],
+            singular=True)
 
 # Of a number and shapes, of which the same holds.
 scalar_rule("bessel_k", lambda y, x, v: (-_neighbours("bessel_k", x, v, 1), None), [(0.7, 0), (3.1, 1.5)],

@@ -343,6 +343,52 @@ def texts_in_keys(x):
 
 
 @case(L)
+def updated_behind(x):
+    hs = []
+    for t in range(100):
+        hs.append(np.ones(2) * x[t])
+    a = hs[3]
+    b = hs[2:5]
+    for t in range(100):
+        hs[t][0] = x[t] * t
+    return a[0] * x[1] + b[1][0]
+
+
+@case(L)
+def a_part_of_some(x):
+    hs = []
+    for t in range(100):
+        if x[t] > 0.3:
+            hs.append(np.ones(2) * x[t])
+    b = hs[1:]
+    hs[2][0] = 9.0
+    return b[1][0] * x[1]
+
+
+@case(L)
+def arrays_in_tuples(x):
+    hs = []
+    for t in range(100):
+        hs.append((np.ones(2) * x[t], x[t]))
+        hs[t][0][1] = 3.0
+    for a, b in hs:
+        a[0] *= b
+    return sum(a.sum() * b for a, b in hs)
+
+
+@case(L)
+def each_in_turn(x):
+    hs = []
+    for t in range(100):
+        hs.append(np.zeros(2))
+    for h in hs:
+        h += x[3]
+    for i, h in enumerate(hs):
+        h[0] = x[i]
+    return np.sum(np.array(hs))
+
+
+@case(L)
 def as_results(x):
     hs, gs = [None] * 100, [None] * 100
     for t in range(100):
@@ -411,6 +457,67 @@ def named_before(x):
         hs[t] = np.ones(2) * x[t]
     a[0] = 7.0
     return hs[0][0] + hs[99][1]
+
+
+@refused(L)
+def bound_to_a_name_as_well(x):
+    hs = [None] * 100
+    s = 0.0
+    for t in range(100):
+        hs[t] = a = x[t] * np.ones(2)
+        hs[t][0] = 5.0
+        s += a[0] * x[t]
+    return s
+
+
+@refused(L)
+def one_of_two(x):
+    a, b = x[:2].copy(), x[2:4].copy()
+    hs = [None] * 100
+    for t in range(100):
+        hs[t] = a if x[t] > 0.5 else b
+    hs[99][0] = 5.0
+    return a[0] * x[3] + b[0]
+
+
+@refused(L)
+def a_view(x):
+    a = x[:4].copy()
+    hs = []
+    for t in range(100):
+        hs.append(a.reshape(2, 2).T)
+        hs[t][0, 1] = 5.0
+    return a.sum() * x[3]
+
+
+@refused(L)
+def half_of_an_array(x):
+    z = x[:4] + 1j * x[4:8]
+    hs = []
+    for t in range(100):
+        hs.append(z.real)
+        hs[t][1] = 5.0
+    return np.sum(np.abs(z) ** 2) * x[3]
+
+
+@refused(L)
+def in_two_lists(x):
+    hs, g = [], []
+    for t in range(100):
+        hs.append(np.ones(2) * x[t])
+        g.append(hs[t])
+        hs[t][0] = 7.0
+    return sum(v[0] for v in g) * x[0]
+
+
+@refused(L)
+def a_part_of_an_array(x):
+    m = x[:4].copy()
+    hs = {}
+    for t in range(100):
+        hs[t] = m[:2]
+        hs[t][0] += x[t]
+    return m[0]
 
 
 @pytest.mark.parametrize("fn, arguments", REFUSED, ids=[c[0].__name__ for c in REFUSED])

@@ -38,7 +38,9 @@ REAL = {
     "others": lambda x, p: (special.exprel(x) + special.exp10(-x) + special.pseudo_huber(0.7, x)
                             + special.boxcox(x, 0.3) + special.boxcox(x, 0.0) + special.logit(p)),
     "shares": lambda x, p: (special.gammainc(2.5, x) - special.gammaincc(0.7, x) + special.betainc(2.0, 3.5, p)
-                            + special.betaincc(0.7, 2.3, p) + special.multigammaln(x + 2, 3) + special.exp1(x)),
+                            + special.betaincc(0.7, 2.3, p) + special.multigammaln(x + 2, 3) + special.exp1(x)
+                            + special.expi(x) * special.expi(-x)),
+    "lambert": lambda x, p: special.lambertw(x).real + special.lambertw(-0.3 * p, k=-1).real,
     "second kind": lambda x, p: (special.k0(x) + special.k1(x) * special.kn(2, x) + special.kv(1.5, x)
                                  + special.ellipk(p) + special.ellipe(p - 1) + special.ellipkm1(p)),
     "orthogonal": lambda x, p: (special.eval_legendre(3, p) + special.eval_chebyt(5, p) + special.eval_chebyu(4, p)
@@ -77,7 +79,7 @@ def test_values(name):
 POINTWISE = {
     "gamma": special.gamma, "gammaln": special.gammaln, "psi": special.psi, "erfc": special.erfc,
     "erfcx": special.erfcx, "ndtr": special.ndtr, "log_ndtr": special.log_ndtr, "loggamma": special.loggamma,
-    "exprel": special.exprel, "exp1": special.exp1, "k0": special.k0,
+    "exprel": special.exprel, "exp1": special.exp1, "expi": special.expi, "k0": special.k0,
     "ellipk": special.ellipk, "ellipe": special.ellipe, "gammainc": lambda x: special.gammainc(2.5, x),
     "gammaincc": lambda x: special.gammaincc(0.5, x), "betainc": lambda x: special.betainc(0.5, 2.0, x),
     "i0e": special.i0e, "i1e": special.i1e, "j0": special.j0, "j1": special.j1,
@@ -119,6 +121,11 @@ def test_derivatives_far_out():
     found = np.diag(sdfgad.jacobian(lambda x: special.erfcx(x))(x))
     series = -1 / (math.sqrt(math.pi) * x**2) * (1 - 1.5 / x**2 + 3.75 / x**4 - 13.125 / x**6 + 59.0625 / x**8)
     np.testing.assert_allclose(found, series, rtol=1e-11)
+
+
+def test_where_no_branch_is_real():
+    with pytest.raises(ArithmeticError, match="where this branch is not real"):
+        sdfgad.forward(lambda x: special.lambertw(x).real)(np.array([0.1, -0.4]))
 
 
 def test_precision():

@@ -193,6 +193,45 @@ SG_FN double exp1(double x) {
     return ::exp(-x) / (x + rest);
 }
 
+// The exponential integral from minus infinity to x: its series, or the divergent one up to its least term. DLMF 6.6.1,
+// 6.12.2.
+SG_FN double expi(double x) {
+    if (!(x > 0)) return x == 0 ? -std::numeric_limits<double>::infinity() : -exp1(-x);
+    if (std::isinf(x)) return x;
+    double term = 1, sum = 0;
+    if (x < 40) {
+        for (int k = 1; k < 200 && !(term < 1e-18 * sum); k++) term *= x / k, sum += term / k;
+        return sum + 0.57721566490153286061 + ::log(x);
+    }
+    for (int k = 1; k < x && term > 1e-18; k++) sum += term, term *= k / x;
+    return x > 700 ? ::exp(x - ::log(x)) * sum : ::exp(x) / x * sum;
+}
+
+// The real branches 0 and -1 of w exp(w) = x: Halley's method from the series at the branch point, or from logarithms.
+// DLMF 4.13.6, 4.13.10.
+SG_FN double lambertw(double x, double branch) {
+    const double gap = 2.7182818284590452354 * x + 1;
+    if (!(gap > -1e-15) || (branch == 0 ? false : branch != -1 || x > 0)) {
+        return std::numeric_limits<double>::quiet_NaN();
+    }
+    if (x == 0) return branch == 0 ? x : -std::numeric_limits<double>::infinity();
+    if (std::isinf(x)) return x;
+    if (gap <= 0) return -1;
+    const double p = (branch == 0 ? 1 : -1) * std::sqrt(2 * gap);
+    const double away = branch == 0 ? ::log(x > 3 ? x : 3.0) : ::log(-x);
+    const double twice = ::log(branch == 0 ? away : -away);
+    double w = gap < 0.3 ? -1 + p * (1 - p * (1.0 / 3 - p * (11.0 / 72)))
+               : branch == 0 && x <= 3 ? ::log1p(x) * (x > 0 ? 0.8 : 1.0) : away - twice + twice / away;
+    for (int k = 0; k < 40; k++) {
+        const double power = ::exp(w), miss = w * power - x;
+        const double step = miss / (power * (w + 1) - (w + 2) * miss / (2 * w + 2));
+        if (!std::isfinite(step)) break;
+        w -= step;
+        if (std::abs(step) <= 1e-16 * std::abs(w)) break;
+    }
+    return w;
+}
+
 // What x^a exp(-x) / Gamma(a) is; from a = 20 on by Stirling's series, as the exponents nearly cancel.
 SG_FN double gamma_factor(double x, double a) {
     if (a < 20) return ::exp(a * ::log(x) - x - gammaln(a));
@@ -252,6 +291,8 @@ SG_FN double betainc(double x, double a, double b) {
 
 // Of single precision: through double precision.
 SG_FN float bessel_k(float x, float order) { return float(bessel_k(double(x), double(order))); }
+SG_FN float lambertw(float x, float branch) { return float(lambertw(double(x), double(branch))); }
+SG_FN float expi(float x) { return float(expi(double(x))); }
 SG_FN float exp1(float x) { return float(exp1(double(x))); }
 SG_FN float gammainc(float x, float a) { return float(gammainc(double(x), double(a))); }
 SG_FN float gammaincc(float x, float a) { return float(gammaincc(double(x), double(a))); }

@@ -252,6 +252,14 @@ def betaincc(a, b, x):
     return of_shapes("betainc", 1 - x, b, a)
 
 
+def lambertw(z, k=0, tol=1e-8):
+    if k not in (0, -1):
+        raise ValueError("a branch that is nowhere real")
+    if np.any(z < -1 / math.e) or k == -1 and np.any(z > 0):
+        raise ArithmeticError("lambertw of a number where this branch is not real")
+    return of_order("lambertw", k, z) + 0j
+
+
 def multigammaln(a, d):
     total = d * (d - 1) * 0.25 * math.log(math.pi)
     for j in range(d):

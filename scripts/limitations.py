@@ -42,7 +42,8 @@ such a list gives items away at its end or begin (`pop()`, `pop(0)`, `deque(maxl
 as long as it (`len(h)`), `zip(*h)` takes it apart; integers in it are places (`x[h]`, `np.ix_(h, h)`). `next` of a
 generator expression gives the first item for which data hold. Long loops set items of lists and dicts at places that
 they count (`hs[t] = f(hs[t - 1])` of `hs = {}` or `[None] * n`; keys are integers, text, or tuples of these): asked for
-where it is not, an item is Python's error in that run; such a dict is looped over by its keys. `with` takes classes of the user's, and what
+where it is not, an item is Python's error in that run; loops go over the range of the keys, not over such a dict.
+`with` takes classes of the user's, and what
 `contextlib.contextmanager` makes of a generator that yields once. A name may stand for one of several arrays, which
 data choose (`t = a if c else b`, or in branches), and be updated: what follows is then translated for each of them, up
 to 4 choices deep. Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them; what
@@ -75,11 +76,13 @@ may share none, neither with another argument nor with an array from outside.
 
 Refused: updates of views that NumPy makes read-only, arrays of classes of their own (matrices, masked arrays), `try`
 but for what classes decide (below), `async`, classes made inside whose body has more than methods and constants, or
-whose objects are results, `global` assignments, comprehensions over run-time data, sets that data or branches change, appending an
-array that changes in place (append a copy), an item set in a list whose length data have decided, or its last one taken
+whose objects are results, `global` assignments, comprehensions over run-time data, sets that data or
+branches change, appending an array that changes in place (append a copy), an item set in a list whose length data
+have decided, or its last one taken
 away, while a name stands for one of its arrays, such a list as a result, or where its length has to be known,
-lists that branches change at a place known only at run time, or that they, or long loops, make longer in other ways, iterators used up in a loop or branch that they were not made in, and what is left of one that has been used in
-part, attributes of objects from outside set, arrays
+lists that branches change at a place known only at run time, or that they, or long loops, make longer in
+other ways, iterators used up in a loop or branch that they were not made in, and what is left of one that has been used
+in part, attributes of objects from outside set, arrays
 whose length depends on data as results, updates of one of several arrays which data choose in an argument or from a
 list (give it a name: `t = a if c else b`), or, where loops hand it on, from one iteration to the next (arrays
 that exchange their names in a loop, `a, b = b, a`, are taken, also where data end it, and where nothing else shows
@@ -136,8 +139,9 @@ own.
   columns has no finite gradient.
 * `scipy.linalg.solve_sylvester` and `solve_continuous_lyapunov` solve one system of m n unknowns, which is for small
   matrices: SciPy needs Schur forms of m and n rows alone.
-* Special functions are those of real numbers (`lambertw` where it is real); polygamma and Bessel functions have whole orders, known before the call
-  (`kv` any order). Incomplete gamma and beta functions, and the `cdf` of distributions made of them, have shapes that
+* Special functions are those of real numbers (`lambertw` where it is real); polygamma and Bessel functions have
+  whole orders, known before the call (`kv` any order). Incomplete gamma and beta functions, and the `cdf` of
+  distributions made of them, have shapes that
   are numbers known before the call: there is no formula for derivatives along those. Gamma shares of shapes up to 1000
   had relative errors below 3e-13, beta shares of shapes up to 300 below 1e-12, `kv` of orders up to 30 below 1e-13.
   Against 50 digits `gamma`, `gammaln`, `erfc`, `erfcx`, `erfinv`, `ndtri` are within 2 units of the last place,

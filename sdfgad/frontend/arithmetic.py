@@ -25,7 +25,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.generators import Yielding, listed, only_numbers
 from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.keyed import SetValue
+from sdfgad.frontend.keyed import Numbered, SetValue
 from sdfgad.frontend.masking import (
     CHOSEN,
     as_masked,
@@ -142,7 +142,7 @@ def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
         return on_masked(ctx, ufunc, left, right)
     plain = [v.items if isinstance(v, (ListValue, SetValue)) else v for v in (left, right)]
     kinds = {v.kind for v in (left, right) if isinstance(v, (ListValue, Grown))}
-    if any(isinstance(v, (Record, Entries, Grown)) for v in plain) or kinds - {list}:
+    if any(isinstance(v, (Record, Entries, Grown, Numbered)) for v in plain) or kinds - {list}:
         raise ctx.refuse("a comparison of dictionaries or objects or long lists", "compare what they hold", "SG102")
     if not any(isinstance(v, (ArrayValue, IntValue)) or is_number(v) for v in plain):
         return _plain_comparison(ctx, ufunc, *plain)
@@ -266,7 +266,8 @@ def known_truth(ctx: Context, value: Value) -> bool | None:
             return known_truth(ctx, int_value(value.length))
         return ctx.builder.scope.nonnegative(value.now.length - 1) or finished(ctx, value) > 0
     form = value.form if isinstance(value, Record) else type(value)
-    if isinstance(getattr(form, "__bool__", getattr(form, "__len__", None)), FunctionType):
+    if isinstance(value, Numbered) or isinstance(
+            getattr(form, "__bool__", getattr(form, "__len__", None)), FunctionType):
         raise ctx.refuse(f"the truth of {describe(value)}, which its class computes", "compare with None", "SG107")
     return bool(settled(ctx, value)) if isinstance(value, Record) and issubclass(form, dict) else bool(value)
 

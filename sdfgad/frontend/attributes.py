@@ -25,7 +25,7 @@ from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_
 from sdfgad.frontend.factors import is_sparse_factors, solve
 from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.in_place import ask_for_arrays
-from sdfgad.frontend.keyed import Numbered
+from sdfgad.frontend.keyed import Numbered, SetValue
 from sdfgad.frontend.known import GETTERS
 from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.masking import CHOSEN, as_masked
@@ -180,6 +180,8 @@ def sample_of(ctx: Context, value: Value) -> Any:
         sample = np.empty(0) if not value.scalar else number.item() if value.weak else number
     elif isinstance(value, (ListValue, Grown)):
         sample = [] if value.kind is list else deque()
+    elif isinstance(value, (SetValue, Numbered)):
+        sample = value.items if isinstance(value, SetValue) else [] if value.is_list else {}
     elif isinstance(value, Function):
         sample = transposed  # any function
     elif isinstance(value, Opaque) or type(value).__module__ == Function.__module__:

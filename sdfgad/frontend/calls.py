@@ -104,7 +104,8 @@ def _applied(callee: MethodType | Applied | partial[Any]) -> tuple[Value, Sequen
 def _of_library(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """Call what NumPy, SciPy or Python have, or a function of the user's."""
     if not isinstance(callee, FunctionType) or callee.__module__.startswith("numpy"):
-        arguments = [numbered.as_list(ctx, a) if callee is not len else a for a in arguments]
+        kept_so = any(callee is f for f in (len, isinstance, type))
+        arguments = [a if kept_so else numbered.as_list(ctx, a) for a in arguments]
     try:
         found = of_selected(ctx, callee, arguments, keywords)
         rule = FUNCTIONS.get(callee) or TYPES.get(callee)

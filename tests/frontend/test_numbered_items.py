@@ -389,6 +389,14 @@ def each_in_turn(x):
 
 
 @case(L)
+def what_is_it(x):
+    hs = {}
+    for t in range(100):
+        hs[t] = x[t] * (2.0 if isinstance(hs, dict) else 3.0)
+    return hs[7] * len(hs)
+
+
+@case(L)
 def as_results(x):
     hs, gs = [None] * 100, [None] * 100
     for t in range(100):
@@ -593,9 +601,26 @@ def keys_of_several_kinds(x):
     return hs[5] * hs["first"]
 
 
-@pytest.mark.parametrize("fn, what", ((in_what_order, "the method 'values' of a dictionary of which loops count"),
-                                      (known_to_the_run, "a key of a dictionary"),
-                                      (keys_of_several_kinds, "a dictionary with keys of several kinds")))
+def is_it_empty(x):
+    hs = {}
+    for t in range(100):
+        hs[t] = x[t] if not hs else hs[0]
+    return hs[3]
+
+
+def is_it_equal(x):
+    hs, gs = {}, {}
+    for t in range(100):
+        hs[t] = gs[t] = x[t]
+    return x[0] if hs == gs else x[1]
+
+
+@pytest.mark.parametrize("fn, what", (
+    (is_it_empty, "the truth of a list or dictionary of which loops count"),
+    (is_it_equal, "a comparison of dictionaries"),
+    (in_what_order, "the method 'values' of a dictionary of which loops count"),
+    (known_to_the_run, "a key of a dictionary"),
+    (keys_of_several_kinds, "a dictionary with keys of several kinds")))
 def test_refusals(fn: Callable[..., Any], what: str) -> None:
     with pytest.raises(UnsupportedError, match=what):
         parse(fn, (L,))

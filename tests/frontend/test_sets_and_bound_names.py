@@ -306,6 +306,12 @@ def uniq(x):
     return sum(x[names.index(label)] for label in labels) * len(set(labels))
 
 
+@case(X)
+def what_is_it(x):
+    a = {1, 2}
+    return x[3] * isinstance(a, set) + x[0] * isinstance(a, (list, dict)) + x[1] * (type(a) is set)
+
+
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
 def test_program(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     check_both_modes(fn, arguments)

@@ -35,7 +35,6 @@ from sdfgad.frontend.numbered import counted_item, getter
 from sdfgad.frontend.ordered import in_order
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.run_texts import formatted
-from sdfgad.frontend.sets import is_set
 from sdfgad.frontend.settled import ItemRefusal, has, of_kind, taken
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.sparse import is_sparse
@@ -109,14 +108,14 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         return Method(owner, name)
     if isinstance(owner, (ListValue, Grown)) and name == "maxlen" and owner.kind is not list:
         return owner.kind.most  # type: ignore[attr-defined]
-    if is_set(owner) and name in sets.METHODS and hasattr(sets.plain(owner), name):
+    if sets.is_set(owner) and name in sets.METHODS and hasattr(sets.plain(owner), name):
         return Method(owner, name)
     if isinstance(owner, Numbered):
         return getter(ctx, owner, name)
     if isinstance(owner, (IntValue, Function, ListValue, Grown)):
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
-    number = is_number(owner) and not isinstance(owner, Enum)
-    if number and name not in ("real", "imag", "dtype", "ndim", "size", "shape"):
+    if is_number(owner) and not isinstance(owner, Enum) and name not in (
+            "real", "imag", "dtype", "ndim", "size", "shape"):
         return Method(owner, name)
     return _of_outside(ctx, owner, name)
 
@@ -173,7 +172,7 @@ def sample_of(ctx: Context, value: Value) -> Any:
     """Something of the class that a value of the program has in Python."""
     sample: Any = value
     if isinstance(value, IntValue):
-        sample = 0 if value.dtype is None else value.dtype.type(0)
+        sample = (int if value.dtype is None else value.dtype.type)(0)
     elif isinstance(value, ArrayValue):
         ask_for_arrays(ctx, value)
         number = value.dtype.type(0)
@@ -181,7 +180,7 @@ def sample_of(ctx: Context, value: Value) -> Any:
     elif isinstance(value, (ListValue, Grown)):
         sample = [] if value.kind is list else deque()
     elif isinstance(value, (SetValue, Numbered)):
-        sample = value.items if isinstance(value, SetValue) else [] if value.is_list else {}
+        sample = value.items if isinstance(value, SetValue) else type(value.given.items)()
     elif isinstance(value, Function):
         sample = transposed  # any function
     elif isinstance(value, Opaque) or type(value).__module__ == Function.__module__:

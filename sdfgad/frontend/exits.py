@@ -12,6 +12,7 @@ from sdfgad.frontend.fields import SHARED
 from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.merge import holder, in_container
 from sdfgad.frontend.none_or import NOWHERE, blank_of
+from sdfgad.frontend.numbered import as_lists
 from sdfgad.frontend.raising import definite_parts, fail, opposite, raise_if
 from sdfgad.frontend.references import references
 from sdfgad.frontend.structures import mutable_parts
@@ -173,7 +174,7 @@ def own_result(ctx: Context, result: Value) -> Value:
     """
     frame = ctx.frame
     if len(ctx.frames) == 1:
-        result = definite_parts(ctx, result)
+        result = definite_parts(ctx, as_lists(ctx, result))
     if not frame.branched:
         return result
     first = frame.returned[0]

@@ -45,6 +45,7 @@ from sdfgad.frontend.values import (
     contained,
     is_int,
     is_number,
+    like,
 )
 from sdfgad.frontend.views import to_int
 from sdfgad.ir.index import Ix, ix
@@ -309,6 +310,15 @@ def as_list(ctx: Context, value: Value) -> Value:
     if not value.rows:
         raise ctx.refuse("a list whose items have not been set", code="SG102")
     return Grown(value.rows, value.form, LengthNow(value.rows[0].shape[0], value.depth))
+
+
+def as_lists(ctx: Context, value: Value) -> Value:
+    """A result, with lists in place of those whose items loops have set."""
+    if isinstance(value, (ListValue, Record)):
+        for key, item in list(value.items.items() if isinstance(value, Record) else enumerate(value.items)):
+            value.items[key] = as_lists(ctx, item)
+        return value
+    return like(value, [as_lists(ctx, v) for v in value]) if isinstance(value, tuple) else as_list(ctx, value)
 
 
 # places

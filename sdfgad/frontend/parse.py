@@ -28,7 +28,6 @@ from sdfgad.frontend.ignored import tell
 from sdfgad.frontend.inlining import run_top, run_wrapper, top_frame
 from sdfgad.frontend.keyed import SetValue
 from sdfgad.frontend.messages import check_waited
-from sdfgad.frontend.numbered import as_list
 from sdfgad.frontend.numpy_table import METHODS
 from sdfgad.frontend.outside import outside, settle_contents
 from sdfgad.frontend.replaced import ReplacedFunction
@@ -371,7 +370,7 @@ def _is_container(form: type) -> bool:
 
 def _returned(ctx: Context, value: Value) -> Any:
     """The value of the call as a tree of views and constants."""
-    value = kept(ctx, as_list(ctx, value), "result")
+    value = kept(ctx, value, "result")
     if isinstance(value, (tuple, list)):
         return assembled(type(value), {k: _returned(ctx, v) for k, v in enumerate(value)})
     if isinstance(value, Record):

@@ -371,7 +371,8 @@ def counted_item(ctx: Context, given: ListValue | Record, key: Value, *new: Valu
     where that is not so."""
     box = _box(ctx, key) if isinstance(given, Record) else ()
     depth = given.depth - sum(any(r is given for r in fields.records) for fields in ctx.changing)
-    if depth not in ctx.numbering or box is None or _is_short(ctx, key):
+    counted = any(isinstance(k, IntValue) for k in parts_of(ctx, key))
+    if not counted or depth not in ctx.numbering or box is None or _is_short(ctx, key):
         return
     found = Renumber(given, depth, box)
     items = given.items.values() if isinstance(given, Record) else given.items

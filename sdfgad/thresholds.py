@@ -48,7 +48,7 @@ class RowLimits:
     reuse: int = 1 << 20
     work: int = 1 << 18
     nearby: int = 3 << 16
-    stack: int = 3 << 16
+    stack: int = 1 << 19
     trips: int = 64
     fewest: int = 8
     stream: int = 256

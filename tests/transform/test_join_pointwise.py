@@ -6,7 +6,7 @@ import pytest
 
 from sdfgad.codegen.cpu.schedule.joining.join_pointwise import join_pointwise
 from sdfgad.ir.expr import Expr, Load, Local, call, loads
-from sdfgad.ir.index import elem, ix, mod
+from sdfgad.ir.index import elem, ix, minimum, mod
 from sdfgad.ir.program import Let, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import JoinLimits
@@ -133,6 +133,17 @@ def test_distant_elements_of_one_row_are_worth_common_work(shared: str, count: i
 
 def test_small_maps_stay_as_they_are() -> None:
     assert len(maps(joined(build(pointwise("y", X), pointwise("z", X)), limits=JoinLimits()))) == 2
+
+
+@pytest.mark.parametrize(("width", "count"), [(32, 1), (20, 2)])
+def test_strips_count_as_whole_ones_though_the_last_is_a_part(width: int, count: int) -> None:
+    low = ix("s") * width
+    strip = span("i", low, minimum(50, low + width))
+    body = (mapped([strip], store("b", ("i",), mul(num(2.0), load("a", "i")))),
+            mapped([strip], store("c", ("i",), add(load("a", "i"), load("b", "i")))))
+    vectors = {n: ((50,), F8) for n in "abc"}
+    before = program((Loop(span("s", -(-50 // width)), body),), vectors, {})
+    assert len(maps(joined(before, keep=tuple("bc"), limits=JoinLimits(points=24)))) == count
 
 
 def test_values_that_a_store_rounds_stay_apart() -> None:

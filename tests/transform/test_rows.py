@@ -104,6 +104,18 @@ def test_private_arrays_fit_on_the_stack() -> None:
     assert private(made) == {"total"}
 
 
+def test_records_of_a_strip_that_fill_half_a_cache_of_usual_size_are_private() -> None:
+    """Thirty records of a limiter for eight columns: out of memory they would come a line at a time."""
+    points, at_t = (span("i", 199), span("j", 200)), load("t", "k", I, J)
+    before = build((
+        Loop(span("k", 30), (mapped(points, store("t", ("k", I, J), mul(load("x", I + 1, J), load("x", I, J)))),
+                             mapped(points, store("x", (I + 1, J), at_t, "+")))),
+        Loop(span("k", 29, -1, step=-1), (mapped(points, store("y", (I, J), at_t, "+")),)),
+    ), {"x": (200, 200), "y": (200, 200)}, {"t": (30, 199, 200)})
+    made = split_rows(before, ("x", "y"), replace(STRIPS, stream=64, stack=RowLimits().stack))
+    assert private(made) == {"t"} and made.arrays["t"].shape == (30, 199, 8)
+
+
 def test_a_recurrence_runs_in_strips_of_rows() -> None:
     made = split(sweep())
     assert [s.range.trips for s in parallel(made)] == [3]

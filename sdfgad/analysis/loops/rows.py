@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from sdfgad.ir.atoms import Min
 from sdfgad.ir.expr import index_elems, loads
-from sdfgad.ir.index import Ix
+from sdfgad.ir.index import Ix, of_atom
 from sdfgad.ir.program import Array, Block, Loop, Map, Range, Stmt, Store
 from sdfgad.ir.walk import range_elems, statements
 
@@ -168,11 +169,15 @@ def other_slice(own: Collection[str], a: Sequence[Ix], b: Sequence[Ix]) -> bool:
 
 
 def points(stmt: Map, unknown: int = 16) -> int:
-    """Roughly how often a map's body runs."""
-    total = 1
-    for r in stmt.domain:
-        total *= unknown if r.trips is None else r.trips
-    return total
+    """Roughly how often a map's body runs. All strips count as whole ones, though the last one may be a part."""
+    return math.prod(max(unknown, _whole_strip(r)) if r.trips is None else r.trips for r in stmt.domain)
+
+
+@lru_cache(maxsize=1 << 12)
+def _whole_strip(r: Range) -> int:
+    """start:min(start + n, last)   ->   n; zero for ranges that are no strips"""
+    ends = [end for atom in r.stop.atoms if isinstance(atom, Min) and r.stop == of_atom(atom) for end in atom.parts]
+    return next((n for end in ends if (n := (end - r.start).const) is not None), 0)
 
 
 def trips(r: Range, unknown: int = 16) -> int:

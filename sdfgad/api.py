@@ -90,12 +90,16 @@ class GradFunction(DerivativeFunction):
 
     def __get__(self, instance: Any, owner: type | None = None) -> GradFunction:
         """As a method: the gradient of the bound method, kept with the object where it has room for it."""
-        if instance is None:
+        if instance is None or isinstance(self.fn, staticmethod):
             return self
         room = getattr(instance, "__dict__", {})
         held = room.get(self._slot)
         if held is None or held.made.of is not self or held.made.fn.__self__ is not instance:
-            held = room[self._slot] = _BoundGradient(self._bound(instance))
+            held = _BoundGradient(self._bound(instance))
+            if isinstance(instance, type):  # of a class method: nothing else writes into a class
+                setattr(instance, self._slot, held)
+            else:
+                room[self._slot] = held
         found: GradFunction = held.made
         return found
 

@@ -1,7 +1,7 @@
 """Arrays that programs take: those of NumPy's own class, and specs in their place."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +21,13 @@ class Spec:
     dtype: np.dtype
 
 
-def spec(shape: int | Sequence[int], dtype: Any = "float64") -> Spec:
+def spec(shape: int | Iterable[int], dtype: Any = "float64") -> Spec:
     """A stand-in for an array in `plan`: shape and dtype, no data. A call of a gradient with one is a UsageError."""
-    extents = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
-    return Spec(extents, np.dtype(dtype))
+    extents = tuple(shape) if np.iterable(shape) else (shape,)
+    if not all(isinstance(n, (int, np.integer)) and n >= 0 for n in extents):
+        raise UsageError(f"spec({shape!r}): a shape is an integer or a tuple of integers, none of them negative",
+                         code="SG205")
+    return Spec(tuple(map(int, extents)), np.dtype(dtype))
 
 
 class DistributedArray(Spec):

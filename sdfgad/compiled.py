@@ -10,7 +10,7 @@ from sdfgad.calls.communicators import communicator_of
 from sdfgad.calls.device_calls import check_place, on_device
 from sdfgad.calls.distributing import asked_distribution, connected, placed
 from sdfgad.calls.fast_call import UNLIKE, FastCall
-from sdfgad.calls.references import as_method, reduced
+from sdfgad.calls.references import reduced
 from sdfgad.calls.replicated import digest_of, whole_leaves
 from sdfgad.config import chosen_target
 from sdfgad.errors import UsageError
@@ -91,9 +91,6 @@ class Compiled(Shown):
         if self.chosen_output is None:
             return value
         return tuple(named) if isinstance(self.chosen_output, (tuple, list)) else named[0]
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return as_method(self, instance)
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         return reduced(self, again, self._options)

@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ContextDecorator, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, fields
+from difflib import get_close_matches
 from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 from warnings import warn
 
+from sdfgad.callers import warn as warn_user
 from sdfgad.cores import usable_cores
-from sdfgad.errors import UsageError
+from sdfgad.errors import UsageError, working_folder
 from sdfgad.memory import parse_bytes
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -287,14 +289,25 @@ def origins(**arguments: Any) -> Mapping[str, Origin]:
 def _layers(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The layers from weak to strong; later ones win."""
     yield from _openmp_layer()
-    file = nearest_pyproject(os.getcwd())
-    if file is not None:
+    folder = working_folder()
+    if folder and (file := nearest_pyproject(folder)):
         yield str(file), _file_layer(file, file.stat().st_mtime_ns)
+    _warn_of_others(tuple(n for n in os.environ if n.startswith("SDFGAD_")))
     for name in (field.name for field in fields(Settings)):
         if value := os.environ.get(variable := f"SDFGAD_{name.upper()}"):
             yield f"environment {variable}", _read_all({name: value}, variable)
     yield "sdfgad.config()", _context.get()
     yield "argument", _read_all(_given(arguments), "the call")
+
+
+@lru_cache(maxsize=8)
+def _warn_of_others(variables: tuple[str, ...]) -> None:
+    """A variable with a wrong name would set nothing, and nobody would know."""
+    known = [f"SDFGAD_{field.name.upper()}" for field in fields(Settings)]
+    for name in variables:
+        if name not in known and not name.startswith(("SDFGAD_TEST_", "SDFGAD_THRESHOLDS")):
+            near = get_close_matches(name, known, n=1) or known
+            warn_user(f"{name} in the environment sets nothing: there are {', '.join(near)}", UserWarning)
 
 
 def _openmp_layer() -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -358,9 +358,17 @@ def _told(place: SourceLine) -> str:
     return f"{place}:  {place.text().strip()}"
 
 
+def working_folder() -> str | None:
+    """None where it has been removed."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None
+
+
 def _short_path(file: str) -> str:
     """Relative to the working folder when the file lies below it."""
-    here = os.getcwd() + os.sep
+    here = f"{working_folder()}{os.sep}"
     return file[len(here):] if file.startswith(here) else file
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
+from types import MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -40,15 +40,21 @@ class MatrixRequest:
 
 
 class MatrixFunction(DerivativeFunction):
-    """What `hessian` and `jacobian` make. fn: the undecorated function; asked: what it makes of it."""
+    """What `hessian` and `jacobian` make. fn: the undecorated function; asked: what it makes of it; again: makes the
+    same of the method of an object."""
 
-    def __init__(self, fn: Callable[..., Any], verb: str, asked: MatrixRequest, called: Callable[..., Any]) -> None:
+    def __init__(self, fn: Callable[..., Any], verb: str, asked: MatrixRequest, called: Callable[..., Any],
+                 again: Callable[..., Any]) -> None:
         functools.update_wrapper(self, fn)
-        self.fn, self.shown_as, self.asked, self._called = fn, verb, asked, called
+        self.fn, self.shown_as, self.asked, self._called, self._again = fn, verb, asked, called, again
 
     @shortened
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return self._called(args, keywords)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        alone = instance is None or isinstance(self.fn, staticmethod)
+        return self if alone else self._again(MethodType(self.fn, instance))
 
 
 MODES = ("auto", "forward", "reverse")
@@ -100,7 +106,9 @@ def hessian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, out
 
     gradient = Differentiated(fn, wrt, output, reduce, None, source or "")
     return MatrixFunction(fn, "hessian", MatrixRequest(wrt, gradient, sparsity=sparsity),
-                          lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity))
+                          lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity),
+                          functools.partial(hessian, wrt=wrt, output=output, reduce=reduce, sparsity=sparsity,
+                                            source=source))
 
 
 def _blocks(gradient: Differentiated, args: Sequence[Any], keywords: Mapping[str, Any], wrt: Any,
@@ -141,6 +149,7 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
     (SG191) for a pattern that takes too long to find; else errors as in `grad`.
     """
     wrt = asked_wrt(wrt, argnums)
+    again = functools.partial(jacobian, wrt=wrt, output=output, mode=mode, sparsity=sparsity, source=source)
     if mode not in MODES:
         raise UsageError(f"mode={mode!r}", code="SG205", help=f"modes: {', '.join(MODES)}")
     if isinstance(fn, GradFunction):
@@ -149,7 +158,8 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
                              help="leave them out: it is taken in forward mode, of the gradient as it is")
         gradient = fn.differentiated()
         return MatrixFunction(fn.fn, "jacobian of the gradient", MatrixRequest(wrt, gradient, sparsity=sparsity),
-                              lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity))
+                              lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity),
+                              lambda method: again(GradFunction(method, **fn.options)))
     fn = as_function(fn)
     refuse_derivatives(fn)
 
@@ -162,7 +172,7 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
         found = _dense(fn, bound, names, mode, output, source)
         return one_or_all({n: handed_on(m, asked, n) for n, m in found.items()}, asked, single)
 
-    return MatrixFunction(fn, "jacobian", MatrixRequest(wrt, None, output, mode, sparsity, source), of)
+    return MatrixFunction(fn, "jacobian", MatrixRequest(wrt, None, output, mode, sparsity, source), of, again)
 
 
 def _dense(fn: Callable[..., Any], bound: Bound, names: tuple[str, ...], mode: str, output: Any,

@@ -9,6 +9,13 @@ from sdfgad.plans.plan import Plan
 from sdfgad.second import refuse_derivatives
 
 
+_ON_DESCRIPTORS = {
+    classmethod: "write @classmethod above the decorator of sdfgad, not below it",
+    property: "differentiate a method, or a function that takes what the property is made of",
+}
+"""What to do with what a class makes of functions."""
+
+
 def check_aux(has_aux: bool, output: Any) -> None:
     if has_aux and output is not None:
         raise UsageError("has_aux and output= together", code="SG205",
@@ -17,7 +24,7 @@ def check_aux(has_aux: bool, output: Any) -> None:
 
 def check_options(fn: Any, reduce: str | None, device: str | None, plan: Any) -> None:
     if not callable(fn):
-        raise UsageError(f"{fn!r} is not a function", code="SG205")
+        raise UsageError(f"{fn!r} is not a function", code="SG205", help=_ON_DESCRIPTORS.get(type(fn), ""))
     refuse_derivatives(fn)
     if reduce not in (None, "sum"):
         raise UsageError(f"reduce={reduce!r}", code="SG205", help='reduce is None or "sum"')

@@ -1,5 +1,8 @@
-"""How what is made of a function shows itself where somebody prints it."""
+"""What all that is made of functions has in common: how it shows itself, and that it may be a method."""
 from __future__ import annotations
+
+from types import MethodType
+from typing import Any
 
 
 class Shown:
@@ -10,3 +13,7 @@ class Shown:
 
     def __repr__(self) -> str:
         return f"<sdfgad.{self.shown_as} of {self.__name__}>"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As a method, like a function: the object is the first argument."""
+        return self if instance is None else MethodType(self, instance)

@@ -147,3 +147,16 @@ def test_a_limit_that_is_set_later_holds_for_what_was_compiled_before():
     with sdfgad.config(memory_limit=6000):
         assert g.measure(x).measured.peak_bytes <= 6000
         np.testing.assert_allclose(g(x), first, rtol=1e-14)
+
+
+def test_a_variable_with_a_wrong_name_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SDFGAD_MEMRY_LIMIT", "4GB")
+    with pytest.warns(UserWarning, match="SDFGAD_MEMRY_LIMIT .* sets nothing: there are SDFGAD_MEMORY_LIMIT"):
+        settings()
+
+
+def test_the_working_folder_may_be_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (gone := tmp_path / "gone").mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert settings().log == "warning"

@@ -139,3 +139,71 @@ def test_the_function_behind_a_gradient():
     np.testing.assert_allclose(sdfgad.grad(loss.fn)(X), 3 * X**2)
     np.testing.assert_allclose(sdfgad.forward(loss)(X), np.sum(X**3))
     np.testing.assert_allclose(sdfgad.grad(sdfgad.forward(loss.fn))(X), 3 * X**2)
+
+
+class Decorated:
+    """What decorators make of functions are methods, as functions are."""
+
+    scale = 3.0
+
+    def __init__(self):
+        self.w = 2.0
+
+    @classmethod
+    @sdfgad.grad
+    def of_the_class(cls, x):
+        return np.sum(cls.scale * x**2)
+
+    @sdfgad.grad
+    @staticmethod
+    def of_nobody(x):
+        return np.sum(x**3)
+
+    @sdfgad.jacobian
+    def slopes(self, x):
+        return self.w * x**2
+
+    @sdfgad.hessian
+    def curvature(self, x):
+        return np.sum(self.w * x**3)
+
+    @sdfgad.jacobian
+    @sdfgad.grad
+    def curvature_by_columns(self, x):
+        return np.sum(self.w * x**3)
+
+    @sdfgad.vmap
+    def each(self, x):
+        return self.w * np.sum(x)
+
+    @sdfgad.custom_vjp
+    def with_rule(self, x):
+        return self.w * x
+
+
+class Scaled(Decorated):
+    scale = 5.0
+
+
+def test_gradients_of_class_methods_and_static_methods():
+    for owner, scale in ((Decorated, 3.0), (Scaled, 5.0), (Decorated, 3.0), (Scaled(), 5.0)):
+        np.testing.assert_allclose(owner.of_the_class(X), 2 * scale * X)
+        np.testing.assert_allclose(owner.of_nobody(X), 3 * X**2)
+    assert Decorated.of_the_class is Decorated.of_the_class
+
+
+def test_matrices_batches_and_rules_are_methods():
+    made = Decorated()
+    for w in (2.0, 4.0):
+        made.w = w
+        np.testing.assert_allclose(made.slopes(X), np.diag(2 * w * X))
+        np.testing.assert_allclose(made.curvature(X), np.diag(6 * w * X))
+        np.testing.assert_allclose(made.curvature_by_columns(X), np.diag(6 * w * X))
+        np.testing.assert_allclose(made.each(np.eye(3)), np.full(3, w))
+        np.testing.assert_allclose(made.with_rule(X), w * X)
+
+
+@pytest.mark.parametrize("kind, hint", [(classmethod, "write @classmethod above"), (property, "what the property is made of")])
+def test_what_a_class_makes_of_a_function_is_no_function(kind, hint):
+    with pytest.raises(sdfgad.UsageError, match=hint):
+        sdfgad.grad(kind(lambda x: np.sum(x)))

@@ -269,3 +269,32 @@ def test_what_verbs_make_says_what_it_is():
     assert repr(sdfgad.vmap(sdfgad.grad(f))) == "<sdfgad.vmap of grad of f>"
     assert repr(sdfgad.grad(sdfgad.grad(f))) == "<sdfgad.grad of the gradient of f>"
     assert repr(sdfgad.vjp(f, np.ones(2))[1]) == "<sdfgad.vjp of f>"
+
+
+@pytest.mark.parametrize("fn, message", [
+    (lambda x: 2 * x, r"but an array of float64 of shape \(3\)\n.*sdfgad.jacobian$"),
+    (lambda x: np.sum(x) * 1j, "but a number of complex128"), (lambda x: (x, x), "but 2 of them(.|\n)*output=1"),
+    (lambda x: np.argmax(x), "nothing to differentiate: a number of int64"),
+    (lambda x: None, "nothing to differentiate: None"), (lambda x: "text", "nothing to differentiate: str")])
+def test_refused_outputs_are_told(fn, message):
+    with pytest.raises(OutputError, match=message):
+        sdfgad.grad(fn)(X)
+
+
+def test_wrong_arguments_are_told_what_would_be_right():
+    with pytest.raises(UsageError, match="at position 3(.|\n)*the arguments are w, x, n"):
+        sdfgad.grad(loss, argnums=3)(W, X, 2)
+    for tangents in ({"y": X}, {"n": 1.0}):
+        with pytest.raises(UsageError, match="floating or complex(.|\n)*those that have one are w, x$"):
+            sdfgad.jvp(loss, (W, X, 2), tangents)
+    with pytest.raises(OutputError, match="1 outputs, 3 seeds(.|\n)*np.asarray"):
+        sdfgad.vjp(lambda x: 2 * x, X)[1]([1.0, 2.0, 3.0])
+    with pytest.raises(UnsupportedError, match="custom_vjp inside another function(.|\n)*outside of the function, give"):
+        sdfgad.grad(lambda x: sdfgad.custom_vjp(np.sum)(x))(X)
+
+
+@pytest.mark.parametrize("shape", [-3, (3, -1), "3", 2.5, (2.0, 3)])
+def test_a_spec_has_a_shape(shape):
+    with pytest.raises(UsageError, match="integers, none of them negative"):
+        sdfgad.spec(shape)
+    assert sdfgad.spec(np.int64(3)) == sdfgad.spec([3])

@@ -269,7 +269,8 @@ def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any, together: bool =
 def _parameter_name(fn: Callable[..., Any], entry: Any, parameters: list[str]) -> str:
     if isinstance(entry, (int, np.integer)) and not isinstance(entry, bool):
         if not -len(parameters) <= entry < len(parameters):
-            raise UsageError(f"wrt={entry}: the function has {len(parameters)} arguments", code="SG204")
+            raise UsageError(f"no argument at position {entry}: the function has {len(parameters)} arguments",
+                             code="SG204", help=f"the arguments are {', '.join(parameters)}")
         return parameters[entry]
     if not isinstance(entry, str) or entry not in parameters:
         raise UsageError(f"wrt={entry!r}: no argument of this name", code="SG204",

@@ -79,7 +79,8 @@ def fitting(outputs: Sequence[tuple[tuple[int, ...], np.dtype]], given: Sequence
     if not outputs and len(given) == 1 and given[0] is None:
         return fitting(outputs, (), there)
     if len(given) != len(outputs):
-        raise OutputError(f"{len(outputs)} outputs, {len(given)} seeds")
+        raise OutputError(f"{len(outputs)} outputs, {len(given)} seeds",
+                          help="give one seed for each output; the seed of an array is an array: np.asarray(...)")
     seeds = []
     for seed, (shape, dtype) in zip(taken(given, "seed"), outputs, strict=True):
         array = plain(Spec(shape, dtype), there, range(0)) if seed is None else seed if isinstance(seed, Spec) else \
@@ -99,6 +100,10 @@ def listed(args: Any) -> tuple[Any, ...]:
     return (args,) if alone else tuple(args)
 
 
+def _carrying(bound: Bound) -> list[str]:
+    return [n for n, leaf in bound.leaves.items() if is_differentiable(leaf)]
+
+
 def tangents_of(fn: Callable[..., Any], bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given: int,
                 together: bool = False, batched: bool = False) -> dict[str, Any]:
     """Tangents by name of leaf: one for each of the `given` arguments, or for those left to their defaults as well.
@@ -113,7 +118,8 @@ def tangents_of(fn: Callable[..., Any], bound: Bound, tangents: Sequence[Any] | 
         if t is None:
             continue
         if name not in bound.leaves or not is_differentiable(bound.leaves[name]):
-            raise UsageError(f"argument {name!r} has no tangent", code="SG204")
+            raise UsageError(f"argument {name!r} has no tangent: it is no floating or complex array or number",
+                             code="SG204", help=f"those that have one are {', '.join(_carrying(bound)) or 'none'}")
         if np.shape(t)[batched:] != np.shape(bound.leaves[name]) or np.ndim(t) < batched:
             raise UsageError(f"the tangent of {name!r} has shape {np.shape(t)}, the argument "
                              f"{np.shape(bound.leaves[name])}", code="SG205")

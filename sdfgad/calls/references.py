@@ -7,7 +7,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import reduce
-from types import MethodType
 from typing import Any
 
 
@@ -39,8 +38,3 @@ def _held(module: Any, name: str) -> Any:
     """What a module holds under a name with dots."""
     return reduce(lambda owner, part: getattr(owner, part, None), name.split("."), sys.modules.get(module)) \
         if module else None
-
-
-def as_method(made: Callable[..., Any], instance: Any) -> Any:
-    """What a function gives as the attribute of a class."""
-    return made if instance is None else MethodType(made, instance)

@@ -45,6 +45,12 @@ ON_DERIVATIVES = (
     "sdfgad.vjp(sdfgad.grad(f), x), which gives the gradient and a pullback through it; sdfgad.jvp and jacobian take "
     "sdfgad.grad(f), too, sdfgad.hvp the function and a direction")
 """What to do in place of a derivative inside of a function."""
+_ON_RULES = "make it outside of the function, give it its rule there, and call it here"
+
+
+def on_verb(function: Any) -> str:
+    """Advice for one of sdfgad's functions inside of another function."""
+    return _ON_RULES if function.__name__ in ("custom_vjp", "custom_jvp") else ON_DERIVATIVES
 
 
 def is_verb(function: Any) -> bool:

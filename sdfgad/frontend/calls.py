@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend import factors, interpolants, numbered, polyfills, sparse, special, vectorized
-from sdfgad.frontend.advice import ON_DERIVATIVES, is_verb, on_call
+from sdfgad.frontend.advice import ON_DERIVATIVES, is_verb, on_call, on_verb
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import got, is_getter, list_method, of_text
 from sdfgad.frontend.batches import BatchedFunction, begun
@@ -232,7 +232,7 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     if is_of_constants(function):
         return _constant_call(ctx, callee, arguments, keywords)
     if is_verb(function):
-        raise ctx.refuse(f"sdfgad.{function.__name__} inside another function", ON_DERIVATIVES, "SG121")
+        raise ctx.refuse(f"sdfgad.{function.__name__} inside another function", on_verb(function), "SG121")
     if package in ("numpy", "scipy", "dace"):
         module = ".".join(p for p in function.__module__.split(".") if not p.startswith("_"))
         raise ctx.refuse(f"a call of {module}.{function.__qualname__}",

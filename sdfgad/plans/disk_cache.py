@@ -195,7 +195,7 @@ class _Digests:
 
     def _pieces(self, value: Any) -> Iterator[bytes]:
         if isinstance(value, str):
-            yield value.encode()
+            yield value.encode(errors="surrogateescape")  # names of files in another encoding
         elif value is None or isinstance(value, (bool, int, float, complex)):
             yield repr(value).encode()
         elif isinstance(value, type):

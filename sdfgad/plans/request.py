@@ -51,15 +51,18 @@ def resolve_outputs(parsed: Parsed, request: Request) -> tuple[Parsed, tuple[Vie
         returns = objective_of(parsed.program.returns, request)
         found: list[Any] = [part for part in leaves(differentiated(returns)) if part is not None]
         if not found and not (request.together and all(n is None for n in leaves(returns))):
-            raise OutputError("the function returns nothing to differentiate", help=_candidates(parsed))
+            told = ", ".join(map(_told, leaves(returns))) or "nothing at all"
+            raise OutputError(f"the function returns nothing to differentiate: {told}", help=_candidates(parsed))
     else:
         entries = request.output if isinstance(request.output, (tuple, list)) else (request.output,)
         found = [_differentiable(entry, _one_output(parsed, entry)) for entry in entries]
     parsed, found = _with_room(parsed, found)
     plain = request.reduce or request.seeds or not found
     if not plain and (len(found) != 1 or found[0].shape or found[0].dtype.kind == "c"):
-        raise OutputError("the output is not one real scalar",
-                          help=f'pass reduce="sum", or use sdfgad.vjp with a seed; {_candidates(parsed)}')
+        told = _told(found[0]) if len(found) == 1 else f"{len(found)} of them"
+        others = f"; {_candidates(parsed)}" if _names(parsed) else ""
+        raise OutputError(f"the output is not one real scalar, but {told}",
+                          help=f'pass reduce="sum", or use sdfgad.vjp with a seed, or sdfgad.jacobian{others}')
     return parsed, tuple(found)
 
 
@@ -168,9 +171,22 @@ def _differentiable(entry: Any, output: Any) -> Any:
     return output
 
 
+def _told(part: Any) -> str:
+    """What a function returns, for people."""
+    if not isinstance(part, View):
+        return type(part).__name__ if part is not None else "None"
+    shape = ", ".join(str(n.const if n.const is not None else "?") for n in part.shape)
+    return f"an array of {part.dtype.name} of shape ({shape})" if part.shape else f"a number of {part.dtype.name}"
+
+
 def _candidates(parsed: Parsed) -> str:
+    return "candidates: " + (", ".join(_names(parsed)) or "none; return a value or update an argument in place")
+
+
+def _names(parsed: Parsed) -> list[str]:
+    """What may be asked for as `output=`."""
     names = [f"output={n!r} (updated in place)" for n, a in parsed.traced.items() if a in parsed.mutated]
     returns = sequence(parsed.program.returns)
     if returns is not None:
         names += [f"output={k} (returned)" for k, r in enumerate(returns) if isinstance(r, View)]
-    return "candidates: " + (", ".join(names) or "none; return a value or update an argument in place")
+    return names

@@ -1,7 +1,7 @@
 """Arrays that programs take: those of NumPy's own class, and specs in their place."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 

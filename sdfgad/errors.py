@@ -111,6 +111,13 @@ class SourceLine:
         return start, end if start < end <= code_end else max(code_end, start + 1)
 
 
+def located(error: Exception, place: SourceLine) -> Exception:
+    """An exception of the user's own program, with its place: no traceback leads there, as the program is compiled."""
+    error.add_note(place.excerpt())
+    error.sdfgad_place = place  # type: ignore[attr-defined]
+    return error
+
+
 class SdfgadError(Exception):
     """Base of all errors of sdfgad; ``code`` names the cause and ``help`` says what to do."""
 

@@ -8,7 +8,6 @@ from sdfgad.errors import UsageError
 from sdfgad.plans.plan import Plan
 from sdfgad.second import refuse_derivatives
 
-
 _ON_DESCRIPTORS = {
     classmethod: "write @classmethod above the decorator of sdfgad, not below it",
     property: "differentiate a method, or a function that takes what the property is made of",

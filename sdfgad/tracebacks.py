@@ -24,10 +24,9 @@ def shortened(fn: Callable[Given, Result]) -> Callable[Given, Result]:
         __tracebackhide__ = True
         try:
             return made(*args, **keywords)
-        except InvariantError:
-            raise
-        except SdfgadError as error:
-            if _log.isEnabledFor(logging.DEBUG):
+        except Exception as error:
+            on_purpose = isinstance(error, SdfgadError) or hasattr(error, "sdfgad_place")
+            if not on_purpose or isinstance(error, InvariantError) or _log.isEnabledFor(logging.DEBUG):
                 raise
             raise error.with_traceback(None) from None
 

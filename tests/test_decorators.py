@@ -1,7 +1,9 @@
 """What stands in front of a function runs with it, or is refused; a gradient is not taken for the function itself."""
 from __future__ import annotations
 
+import dataclasses
 import functools
+import operator
 import time
 from collections.abc import Callable
 from typing import Any
@@ -207,3 +209,32 @@ def test_matrices_batches_and_rules_are_methods():
 def test_what_a_class_makes_of_a_function_is_no_function(kind, hint):
     with pytest.raises(sdfgad.UsageError, match=hint):
         sdfgad.grad(kind(lambda x: np.sum(x)))
+
+
+@dataclasses.dataclass
+class Spring:
+    """Compared by what is in it, and therefore not to be hashed."""
+
+    k: float = 2.0
+
+    def __call__(self, x):
+        return np.sum(self.k * x**2)
+
+
+@pytest.mark.parametrize("fn, slope", [(Spring(), 4 * X), (np.poly1d([1.0, 2.0, 3.0]), 2 * X + 2)])
+def test_objects_that_are_called_and_have_no_hash(fn, slope):
+    np.testing.assert_allclose(sdfgad.grad(fn, reduce="sum")(X), slope)
+    np.testing.assert_allclose(sdfgad.jvp(fn, (X,), (np.eye(3)[0],))[1].sum(), slope[0])
+
+
+def test_an_object_without_hash_may_change():
+    spring = Spring()
+    gradient = sdfgad.grad(spring)
+    for k in (2.0, 5.0):
+        spring.k = k
+        np.testing.assert_allclose(gradient(X), 2 * k * X)
+
+
+def test_a_function_whose_arguments_nobody_knows():
+    with pytest.raises(sdfgad.UsageError, match="written in Python"):
+        sdfgad.grad(operator.itemgetter(0))(X)

@@ -15,6 +15,7 @@ import numpy as np
 
 from sdfgad import __version__
 from sdfgad.arrays import TURNED, DistributedArray, Spec, how_it_lies, in_memory, special_class
+from sdfgad.callers import called
 from sdfgad.checkpoint.outlook import About, Argument
 from sdfgad.codegen.targets import chosen
 from sdfgad.config import thread_count
@@ -165,7 +166,11 @@ def _signature_of(fn: Callable[..., Any]) -> inspect.Signature:
 
 @lru_cache(maxsize=256)
 def _function_signature(fn: Callable[..., Any]) -> inspect.Signature:
-    return inspect.signature(fn)
+    try:
+        return inspect.signature(fn)
+    except ValueError as error:
+        raise UsageError(f"the arguments of {called(fn)!r} are not known: it is no Python function", code="SG205",
+                         help="pass a function written in Python, as lambda x: np.sum(x)") from error
 
 
 def _signature(name: str, value: Any, leaves: dict[str, Any]) -> Any:

@@ -7,6 +7,7 @@ import operator
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from enum import Enum
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
@@ -132,7 +133,10 @@ def _of_outside(ctx: Context, owner: Any, name: str) -> Value:
         return type(owner)
     hidden = name.startswith("__") and name not in _OF_DEFINITIONS
     if not hasattr(owner, name) or hidden and (hasattr(type, name) or not isinstance(owner, (type, ModuleType))):
-        raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
+        missing = ", which is not there" if isinstance(owner, ModuleType) and not hasattr(owner, name) else ""
+        near = get_close_matches(name, dir(owner), n=1) if missing else ()
+        raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}{missing}",
+                         f"did you mean {near[0]}?" if near else "", "SG102")
     if _runs_here(type(owner), name):
         return records.of_class(ctx, owner, type(owner), name)
     return found_outside(ctx, owner, name, getattr(owner, name))

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -134,6 +135,7 @@ _HANDING_ON = (list, tuple, dict, zip, enumerate, reversed, setattr, getattr, ha
 def fail(ctx: Context, failure: Failure) -> None:
     """Raised at once where every call with these arguments comes by, else by the compiled program."""
     builder = ctx.builder
+    failure = replace(failure, source=builder.source)
     if not builder.regions and not builder.quiet and not builder.failures:
         raise failure.error()
     view = View(FAILED, (ix(1),), (ix("_0"),), np.dtype(np.int64))

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from sdfgad.errors import SourceLine
+from sdfgad.errors import SdfgadError, SourceLine, located
 from sdfgad.ir.expr import Expr, Load
 from sdfgad.ir.index import Ix, Like, ix
 from sdfgad.ir.layout import Packing, axis
@@ -281,13 +281,15 @@ class Raising(Protocol):
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception that a program may raise."""
+    """An exception that a program may raise. source: the statement that says so."""
 
     form: type[Exception]
     arguments: tuple[Any, ...] = ()
+    source: SourceLine | None = None
 
     def error(self) -> Exception:
-        return self.form(*self.arguments)
+        made = self.form(*self.arguments)
+        return made if self.source is None or isinstance(made, SdfgadError) else located(made, self.source)
 
 
 @dataclass(frozen=True)

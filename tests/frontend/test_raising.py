@@ -1,4 +1,6 @@
 """raise and assert: known while translating, or on data; the exception is that of the function."""
+import traceback
+
 import numpy as np
 import pytest
 
@@ -257,3 +259,23 @@ def test_the_end_of_a_function_that_returns_values():
     sdfgad.check_grads(lambda x: np.sum(grown(x)), X)
     for x in (X, 3.0 * X):
         np.testing.assert_allclose(sdfgad.forward(procedure)(x), procedure(x.copy()), rtol=1e-14)
+
+
+def checked(x):
+    def inside(y):
+        if y.shape[0] != 2:
+            raise ValueError(f"shape {y.shape}")
+        return y
+    return np.sum(inside(x))
+
+
+@pytest.mark.parametrize("fn, x, line", [(checked, X, "raise ValueError(f"), (positive, -X, 'raise ValueError("negative'),
+                                         (asserted, -X, "assert x.min() > 0"), (otherwise, -X, "raise RuntimeError")])
+def test_the_line_that_raises_is_told_and_nothing_of_the_library(fn, x, line):
+    """Before: a traceback through the front end, which names no line of the function."""
+    with pytest.raises(Exception) as caught:
+        sdfgad.grad(fn)(x)
+    note, = caught.value.__notes__
+    assert line in note and __file__[-20:] in note and f"in {'inside' if fn is checked else fn.__name__}()" in note
+    files = [frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert not any("frontend" in f or "codegen" in f for f in files if "tests" not in f)

@@ -235,3 +235,8 @@ def test_a_list_extends_a_list() -> None:
         return sum(items) * len(items)
 
     check(extended, X)
+
+
+def test_a_function_of_numpy_that_is_not_there():
+    with pytest.raises(UnsupportedError, match="'summ' of 'numpy', which is not there(.|\n)*did you mean sum?"):
+        parse(lambda x: np.summ(x), (np.ones(3),))

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def publish(key: str, build: Callable[[Path], None]) -> Path:
             return done
         # Whoever holds the lock is the only builder: what lies about for this key was left by a killed process.
         _discard(root, f"{key}.*")
-        with _scratch_folder(root, key) as folder:
+        with _told_if_full(root), _scratch_folder(root, key) as folder:
             build(folder)
             seal(folder)
             _finish(folder, root / ENTRIES / key)
@@ -150,6 +151,9 @@ class Spare:
 
 
 spare = Spare()
+ON_FULL = ("no room is left on the disk: `sdfgad cache clear` empties the cache folder, SDFGAD_CACHE_DIR names another one, "
+           "and TMPDIR one for temporary files")
+"""What to do on a full disk."""
 
 
 def _writable_root() -> Path:
@@ -178,6 +182,17 @@ def _scratch_folder(root: Path, key: str) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _told_if_full(root: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno != ENOSPC:
+            raise
+        raise ToolchainError(f"the cache folder {root} cannot be written: {error}", code="SG507",
+                             help=ON_FULL) from error
 
 
 def _finish(folder: Path, final: Path) -> None:

@@ -13,13 +13,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from errno import ENOSPC
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
 
 from sdfgad import __version__
-from sdfgad.codegen.cache import cache
+from sdfgad.codegen.cache import ON_FULL, cache
 from sdfgad.errors import ToolchainError, UsageError
 from sdfgad.files import write_whole
 
@@ -84,8 +85,9 @@ def run(command: Sequence[str], *, code: str, help: str = "", folder: Path | Non
     try:
         done = _finished(command, folder)
     except subprocess.CalledProcessError as error:
+        told = error.stderr or error.stdout
         raise ToolchainError(f"{command[0]} failed with exit status {error.returncode}", code=code, command=command,
-                             output=error.stderr or error.stdout, help=help) from error
+                             output=told, help=ON_FULL if os.strerror(ENOSPC) in told else help) from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolchainError(f"{command[0]} cannot be run: {error}", code=code, command=command, help=help) from error
     return done.stdout

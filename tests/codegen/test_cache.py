@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ import sdfgad
 from sdfgad import CacheWarning, ToolchainError, UsageError
 from sdfgad.codegen import cache as stored
 from sdfgad.codegen.cache import ENTRIES, entry, key_of, lend, publish
+from sdfgad.codegen.toolchain import run
 
 
 @pytest.fixture(autouse=True)
@@ -257,3 +259,15 @@ def test_entries_are_lent_to_another_folder(tmp_path):
         assert entry("other") is None
     assert (tmp_path / "lent" / "machine.json").read_text() == "{}"
     assert os.path.samefile(tmp_path / "lent" / ENTRIES / "shared" / "a.txt", shared / "a.txt")
+
+
+def test_a_full_disk_is_told(own_cache: Path) -> None:
+    """Before: an OSError without the folder, and from the compiler nothing about what to do."""
+    def build(folder: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with pytest.raises(ToolchainError, match=r"SG507.*cannot be written.*No space(.|\n)*sdfgad cache clear"):
+        publish(key_of("full"), build)
+    assert entry(key_of("full")) is None
+    program = "import os, sys; print('cannot write PCH file:', os.strerror(28), file=sys.stderr); sys.exit(1)"
+    with pytest.raises(ToolchainError, match=r"SG505(.|\n)*No space(.|\n)*sdfgad cache clear"):
+        run((sys.executable, "-c", program), code="SG505")

@@ -282,14 +282,15 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
          gather: bool = True, deterministic: bool | None = None, replicated: Any = ()) -> Any:
     """The gradient of a NumPy function, as `@grad`, `@grad(...)` or `grad(f, ...)`.
 
-    wrt: names or positions of arguments; by default every floating or complex array, or every float where no
-    argument is an array. One name gives one array, several a `Gradients`. argnums: the same by position alone, an int
-    or a tuple of ints. output: what is differentiated: the return value, the name of an argument updated in place, the
-    position of a returned value, or a tuple of those; other than one real scalar it needs reduce="sum". has_aux: the
-    function returns `(objective, aux)`, the call `(gradient, aux)`; aux is any container of arrays and numbers, and
-    nothing of it is differentiated. memory_limit: bytes, "4GB", "4GiB" or "80%". plan: one made
-    before, followed to the letter. donate: arguments whose arrays may be overwritten. device: "cpu" or "gpu", else what
-    the settings say; a memory limit is one of the memory there. deterministic: the same digits in every run.
+    wrt: names or positions of arguments, or "p.c", "d['w']", "xs[1]" for what lies in one; by default every floating or
+    complex array, or every float where no argument is an array. One name gives one array, several a `Gradients`.
+    argnums: the same by position alone, an int or a tuple of ints. output: what is differentiated: the return value,
+    the name of an argument updated in place, the position of a returned value, or a tuple of those; other than one real
+    scalar it needs reduce="sum". has_aux: the function returns `(objective, aux)`, the call `(gradient, aux)`; aux is
+    any container of arrays and numbers, and nothing of it is differentiated. memory_limit: bytes, "4GB", "4GiB" or
+    "80%". plan: one made before, followed to the letter. donate: arguments whose arrays may be overwritten. device:
+    "cpu" or "gpu", else what the settings say; a memory limit is one of the memory there. deterministic: the same
+    digits in every run.
 
     store, recompute: names of arrays whose old values are stored, or computed again, whatever the planner thinks;
     snapshot: variables of loops that start again from snapshots instead of recording every iteration. One name or

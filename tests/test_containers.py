@@ -7,6 +7,7 @@ import pickle
 import weakref
 from collections import namedtuple
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -277,3 +278,27 @@ def test_signatures_tell_containers_apart():
         {"a": X}, {"b": X}, {"a": X, "b": 1}, {"a": X, "b": 2}, {"a": X, "b": True}, (X,), [X], Pair(X, 1), Net(X))]
     assert len(set(made)) == len(made)
     assert bind(f, ({"a": X},), {}).signature == bind(f, ({"a": X + 1},), {}).signature
+
+
+def spread(*xs, **named):
+    return np.sum(xs[0] * xs[1] ** 2 * named["scale"])
+
+
+def test_one_leaf_of_a_container_is_named():
+    """Before: no argument of this name."""
+    state, x = SimpleNamespace(c=2.0, k=3.0, t=np.arange(3.0)), np.ones(3)
+
+    def f(p, x):
+        return np.sum(p.c * p.k**2 * p.t * x)
+
+    found = sdfgad.grad(f, wrt="p.c")(state, x)
+    assert list(found.keys()) == ["p.c"] and found.p.c == found.c == 27.0
+    both = sdfgad.grad(f, wrt=("p.k", "x"))(state, x)
+    np.testing.assert_allclose(both["p.k"], 36.0)
+    np.testing.assert_allclose(both.x, 18.0 * state.t)
+    assert sdfgad.grad(sdfgad.grad(f, wrt="p.c"), wrt="p.k")(state, x).k == 18.0
+    np.testing.assert_allclose(sdfgad.grad(spread, wrt="xs[1]")(x, 2 * x, scale=3.0), 12 * x)
+    assert sdfgad.grad(spread, wrt="named['scale']")(x, 2 * x, scale=3.0).scale == 12.0
+    for wrong in ("p.z", ("p", "p.c"), ("xs[0]",)):
+        with pytest.raises(sdfgad.UsageError, match="no argument of this name|twice"):
+            sdfgad.grad(f, wrt=wrong)(state, x)

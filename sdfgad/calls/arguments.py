@@ -264,8 +264,9 @@ def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any, together: bool =
         return found
     names = []
     for entry in wrt if isinstance(wrt, (tuple, list)) else (wrt,):
-        name = _parameter_name(fn, entry, parameters)
-        names += [] if together and bound.values[name] is None else _leaves_of(name, bound)
+        inside = isinstance(entry, str) and entry in bound.leaves  # also what lies in a container, as "p.c"
+        name = entry if inside else _parameter_name(fn, entry, parameters)
+        names += [] if together and bound.values.get(name, name) is None else _leaves_of(name, bound)
     if len(set(names)) != len(names):
         raise UsageError(f"wrt names an argument twice: {', '.join(names)}", code="SG204")
     return tuple(names)

@@ -151,8 +151,8 @@ class Spare:
 
 
 spare = Spare()
-ON_FULL = ("no room is left on the disk: `sdfgad cache clear` empties the cache folder, SDFGAD_CACHE_DIR names another one, "
-           "and TMPDIR one for temporary files")
+ON_FULL = ("no room is left on the disk: `sdfgad cache clear` empties the cache folder, SDFGAD_CACHE_DIR names another "
+           "one, and TMPDIR one for temporary files")
 """What to do on a full disk."""
 
 

@@ -269,8 +269,9 @@ def checked(x):
     return np.sum(inside(x))
 
 
-@pytest.mark.parametrize("fn, x, line", [(checked, X, "raise ValueError(f"), (positive, -X, 'raise ValueError("negative'),
-                                         (asserted, -X, "assert x.min() > 0"), (otherwise, -X, "raise RuntimeError")])
+@pytest.mark.parametrize("fn, x, line", [
+    (checked, X, "raise ValueError(f"), (positive, -X, 'raise ValueError("negative'),
+    (asserted, -X, "assert x.min() > 0"), (otherwise, -X, "raise RuntimeError")])
 def test_the_line_that_raises_is_told_and_nothing_of_the_library(fn, x, line):
     """Before: a traceback through the front end, which names no line of the function."""
     with pytest.raises(Exception) as caught:

@@ -96,10 +96,8 @@ class GradFunction(DerivativeFunction):
         held = room.get(self._slot)
         if held is None or held.made.of is not self or held.made.fn.__self__ is not instance:
             held = _BoundGradient(self._bound(instance))
-            if isinstance(instance, type):  # of a class method: nothing else writes into a class
-                setattr(instance, self._slot, held)
-            else:
-                room[self._slot] = held
+            keep = functools.partial(setattr, instance) if isinstance(instance, type) else room.__setitem__
+            keep(self._slot, held)
         found: GradFunction = held.made
         return found
 

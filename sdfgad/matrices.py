@@ -156,10 +156,10 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
         if mode == "reverse" or output is not None:
             raise UsageError("mode or output of the derivative of a gradient", code="SG205",
                              help="leave them out: it is taken in forward mode, of the gradient as it is")
-        gradient = fn.differentiated()
+        gradient, options = fn.differentiated(), fn.options
         return MatrixFunction(fn.fn, "jacobian of the gradient", MatrixRequest(wrt, gradient, sparsity=sparsity),
                               lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity),
-                              lambda method: again(GradFunction(method, **fn.options)))
+                              lambda method: again(GradFunction(method, **options)))
     fn = as_function(fn)
     refuse_derivatives(fn)
 

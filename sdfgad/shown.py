@@ -16,4 +16,4 @@ class Shown:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method, like a function: the object is the first argument."""
-        return self if instance is None else MethodType(self, instance)
+        return self if instance is None else MethodType(self, instance)  # type: ignore[arg-type]

@@ -205,7 +205,7 @@ def test_matrices_batches_and_rules_are_methods():
         np.testing.assert_allclose(made.with_rule(X), w * X)
 
 
-@pytest.mark.parametrize("kind, hint", [(classmethod, "@classmethod above"), (property, "what the property is made of")])
+@pytest.mark.parametrize("kind, hint", [(classmethod, "@classmethod above"), (property, "the property is made of")])
 def test_what_a_class_makes_of_a_function_is_no_function(kind, hint):
     with pytest.raises(sdfgad.UsageError, match=hint):
         sdfgad.grad(kind(lambda x: np.sum(x)))

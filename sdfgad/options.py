@@ -1,6 +1,7 @@
 """What the verbs are asked for, looked at before anything else."""
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 from sdfgad.config import DEVICES
@@ -8,10 +9,10 @@ from sdfgad.errors import UsageError
 from sdfgad.plans.plan import Plan
 from sdfgad.second import refuse_derivatives
 
-_ON_DESCRIPTORS = {
+_ON_DESCRIPTORS = MappingProxyType({
     classmethod: "write @classmethod above the decorator of sdfgad, not below it",
     property: "differentiate a method, or a function that takes what the property is made of",
-}
+})
 """What to do with what a class makes of functions."""
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import sys
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -12,6 +13,12 @@ from sdfgad.rooms import begun_again
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 _log = logging.getLogger("sdfgad")
+
+
+def _on_purpose() -> type[BaseException]:
+    """The class of the error at hand, if it is one of the user's program; else that of refusals."""
+    error = sys.exc_info()[1]
+    return type(error) if error is not None and hasattr(error, "sdfgad_place") else SdfgadError
 
 
 def shortened(fn: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -24,9 +31,10 @@ def shortened(fn: Callable[Given, Result]) -> Callable[Given, Result]:
         __tracebackhide__ = True
         try:
             return made(*args, **keywords)
-        except Exception as error:
-            on_purpose = isinstance(error, SdfgadError) or hasattr(error, "sdfgad_place")
-            if not on_purpose or isinstance(error, InvariantError) or _log.isEnabledFor(logging.DEBUG):
+        except InvariantError:
+            raise
+        except _on_purpose() as error:
+            if _log.isEnabledFor(logging.DEBUG):
                 raise
             raise error.with_traceback(None) from None
 

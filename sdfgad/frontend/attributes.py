@@ -14,11 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import polyfills, records, sets, sparse
 from sdfgad.frontend.arithmetic import items_of
-from sdfgad.frontend.attempts import UNROLL_TRIPS
-from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.bodies.mapping import item
 from sdfgad.frontend.classes import Parent, of_parent
 from sdfgad.frontend.context import Context
@@ -32,12 +29,11 @@ from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.masking import CHOSEN, as_masked
 from sdfgad.frontend.messages import of_status
 from sdfgad.frontend.mpi_types import DerivedType
-from sdfgad.frontend.numbered import counted_item, getter
+from sdfgad.frontend.numbered import getter
 from sdfgad.frontend.ordered import in_order
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.run_texts import formatted
-from sdfgad.frontend.settled import ItemRefusal, has, of_kind, taken
-from sdfgad.frontend.sizes import as_integer
+from sdfgad.frontend.settled import has, taken
 from sdfgad.frontend.sparse import is_sparse
 from sdfgad.frontend.stepping import strides_of
 from sdfgad.frontend.submatrices import transposed
@@ -68,8 +64,6 @@ from sdfgad.trees import is_named
 _BY_VALUE = frozenset({"index", "remove", "count"})
 _LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "clear", "sort", "appendleft",
                            "extendleft", "popleft", "rotate"}) | _BY_VALUE
-MOST_COMPARED = 64
-"""Items of a list of which data choose one: each is compared with the place."""
 _OF_DEFINITIONS = frozenset({"__name__", "__qualname__", "__module__"})
 """What functions, classes and modules say of themselves."""
 
@@ -285,42 +279,6 @@ _ATTRIBUTES: Mapping[str, Callable[[Context, Any], Value]] = MappingProxyType({
     "itemsize": lambda ctx, v: as_array(ctx, v).dtype.itemsize,
     "nbytes": lambda ctx, v: ctx.invoke(ctx, np.multiply, [_size(ctx, v), as_array(ctx, v).dtype.itemsize], {}),
 })
-
-
-def item_chosen(ctx: Context, items: ListValue | tuple, k: IntValue) -> Value:
-    """The item of a list or tuple at a place that data choose: it is compared with all of them."""
-    few = _few(ctx, items, k)
-    try:
-        return ctx.invoke(ctx, choosing.item_of_list, [few, k], {})
-    except UnsupportedError as error:
-        if isinstance(items, ListValue):
-            counted_item(ctx, items, k)
-        raise ctx.refuse("an item chosen at run time among items of different kinds or shapes", "use an array",
-                         "SG105") from error
-
-
-def put_chosen(ctx: Context, items: ListValue, k: IntValue, value: Value) -> None:
-    """`items[k] = value` at a place that data choose."""
-    few = _few(ctx, items, k, value)
-    try:
-        ctx.invoke(ctx, choosing.put_into_list, [few, k, value], {})
-    except UnsupportedError:
-        counted_item(ctx, items, k, value)
-        raise
-
-
-def _few(ctx: Context, items: ListValue | tuple, k: IntValue, *new: Value) -> ListValue | tuple:
-    """The items, unless they are too many, or the place is known where short loops are written out."""
-    held = items.items if isinstance(items, ListValue) else items
-    counting = [r.trips for r in ctx.builder.scope.ranges if r.var in k.ix.symbols]
-    short = not ctx.comparing and counting and all(n is None or n <= UNROLL_TRIPS for n in counting)
-    if short or not 0 < len(held) <= MOST_COMPARED or any(isinstance(v, str) for v in held):
-        if isinstance(items, ListValue):
-            counted_item(ctx, items, k, *new)
-        refusal = ctx.refuse("an item of a tuple or list chosen at run time", as_integer(
-            ctx, k, "use an array, or a loop over a fixed number of items"), "SG105")
-        raise of_kind(ItemRefusal, refusal) if short else refusal
-    return items
 
 
 def list_method(ctx: Context, method: Method, arguments: list[Value], keywords: Mapping[str, Value]) -> Value:

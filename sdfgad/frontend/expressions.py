@@ -14,6 +14,7 @@ from sdfgad.frontend import arithmetic, attributes, classes, numbered, places, r
 from sdfgad.frontend.binding import bind
 from sdfgad.frontend.branches import choose
 from sdfgad.frontend.carried import bound_by_loop
+from sdfgad.frontend.chosen_items import item_chosen
 from sdfgad.frontend.comprehensions import comprehension, dict_comprehension, generator, set_comprehension
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
@@ -265,7 +266,7 @@ def _sequence_item(ctx: Context, base: Value, sequence: Any, items: Value) -> Va
         return ListValue(part, len(ctx.builder.regions)) if isinstance(base, ListValue) else part
     k = to_int(ctx, items)
     if isinstance(k, IntValue):
-        return attributes.item_chosen(ctx, base if isinstance(base, ListValue) else tuple(sequence), k)
+        return item_chosen(ctx, base if isinstance(base, ListValue) else tuple(sequence), k)
     if not -len(sequence) <= k < len(sequence):
         raise ctx.refuse(f"item {k} of {len(sequence)}", code="SG105")
     if isinstance(sequence[int(k)], Maybe):

@@ -7,7 +7,8 @@ import numpy as np
 
 from sdfgad.frontend import arithmetic, numbered
 from sdfgad.frontend.arithmetic import kept
-from sdfgad.frontend.attributes import attribute, item_chosen, put_chosen
+from sdfgad.frontend.attributes import attribute
+from sdfgad.frontend.chosen_items import item_chosen, put_chosen
 from sdfgad.frontend.classes import by_rule, has_rule
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, expand

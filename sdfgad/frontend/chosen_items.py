@@ -1,0 +1,50 @@
+"""Items of lists and tuples at places that data choose."""
+from __future__ import annotations
+
+from sdfgad.errors import UnsupportedError
+from sdfgad.frontend.attempts import UNROLL_TRIPS
+from sdfgad.frontend.bodies import choosing
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.numbered import counted_item
+from sdfgad.frontend.settled import ItemRefusal, of_kind
+from sdfgad.frontend.sizes import as_integer
+from sdfgad.frontend.values import IntValue, ListValue, Value
+
+MOST_COMPARED = 64
+"""Items of a list of which data choose one: each is compared with the place."""
+
+
+def item_chosen(ctx: Context, items: ListValue | tuple, k: IntValue) -> Value:
+    """The item of a list or tuple at a place that data choose: it is compared with all of them."""
+    few = _few(ctx, items, k)
+    try:
+        return ctx.invoke(ctx, choosing.item_of_list, [few, k], {})
+    except UnsupportedError as error:
+        if isinstance(items, ListValue):
+            counted_item(ctx, items, k)
+        raise ctx.refuse("an item chosen at run time among items of different kinds or shapes", "use an array",
+                         "SG105") from error
+
+
+def put_chosen(ctx: Context, items: ListValue, k: IntValue, value: Value) -> None:
+    """`items[k] = value` at a place that data choose."""
+    few = _few(ctx, items, k, value)
+    try:
+        ctx.invoke(ctx, choosing.put_into_list, [few, k, value], {})
+    except UnsupportedError:
+        counted_item(ctx, items, k, value)
+        raise
+
+
+def _few(ctx: Context, items: ListValue | tuple, k: IntValue, *new: Value) -> ListValue | tuple:
+    """The items, unless they are too many, or the place is known where short loops are written out."""
+    held = items.items if isinstance(items, ListValue) else items
+    counting = [r.trips for r in ctx.builder.scope.ranges if r.var in k.ix.symbols]
+    short = not ctx.comparing and counting and all(n is None or n <= UNROLL_TRIPS for n in counting)
+    if short or not 0 < len(held) <= MOST_COMPARED or any(isinstance(v, str) for v in held):
+        if isinstance(items, ListValue):
+            counted_item(ctx, items, k, *new)
+        refusal = ctx.refuse("an item of a tuple or list chosen at run time", as_integer(
+            ctx, k, "use an array, or a loop over a fixed number of items"), "SG105")
+        raise of_kind(ItemRefusal, refusal) if short else refusal
+    return items

@@ -62,10 +62,10 @@ PAGES: Mapping[str, Page] = MappingProxyType({
     "SG102": _page(
         "A construct that has no compiled form: generators, context managers, calls that fail.", """
         def loss(x):
-            return np.sum(x) * len({n for n in range(2)})
+            return np.sum(x) * [1, 2].index(3)
         sdfgad.grad(loss)(np.ones(3))""", """
         def loss(x):
-            return np.sum(x) * len([n for n in range(2)])
+            return np.sum(x) * [1, 2].index(2)
         sdfgad.grad(loss)(np.ones(3))"""),
     "SG103": _page(
         "Programs are translated for known shapes. Here a shape depends on data, or shapes do not agree.", """

@@ -319,7 +319,10 @@ def scalar_type(kind: np.dtype, weak: bool) -> Callable[..., Value]:
 
     def rule(ctx: Context, value: Value = 0) -> Value:
         if is_number(value) or isinstance(value, str):
-            return (kind.type(value) if not weak else _PYTHON[kind](value))
+            try:
+                return kind.type(value) if not weak else _PYTHON[kind](value)
+            except (ValueError, OverflowError) as error:
+                raise ctx.refuse(f"a call that fails: {error}", code="SG102") from error
         if isinstance(value, IntValue) and kind.kind in "iu":
             return IntValue(value.ix, None if weak else kind)
         operand = as_array(ctx, value)

@@ -56,9 +56,9 @@ def _share(mp: Any, x: float, a: float, ends: tuple[float, float]) -> Any:
 
 
 def _lambertw(mp: Any, x: float, branch: int) -> Any:
-    if x == 0:
-        return -_INF if branch else 0.0
-    return mp.lambertw(x, branch) if branch in (0, -1) and (branch == 0 or x < 0) else _NAN
+    if branch not in (0, -1) or branch and x > 0 or x == -_INF:
+        return _NAN
+    return mp.lambertw(x, branch) if x else -_INF if branch else 0.0
 
 
 SPECIAL: Mapping[str, Callable[..., Any]] = MappingProxyType({
@@ -76,8 +76,8 @@ SPECIAL: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "bessel_ie": _function(lambda mp, x, n: mp.exp(-abs(x)) * mp.besseli(abs(n), x), {_INF: 0.0, -_INF: 0.0}),
     "bessel_k": _function(lambda mp, x, n: mp.besselk(n, x) if x > 0 else _end(x, _NAN, 0), {_INF: 0.0, -_INF: _NAN}),
     "exp1": _function(lambda mp, x, _: mp.e1(x) if x > 0 else _end(x, _NAN, 0), {_INF: 0.0, -_INF: _NAN}),
-    "expi": _function(lambda mp, x, _: mp.ei(x), {0: -_INF, _INF: _INF, -_INF: 0.0}),
-    "lambertw": _function(_lambertw, {_INF: _INF, -_INF: _NAN}),
+    "expi": _function(lambda mp, x, _: mp.ei(x) if x else -_INF, {_INF: _INF, -_INF: 0.0}),
+    "lambertw": _function(_lambertw, {}),
     "gammainc": _function(lambda mp, x, a: _share(mp, x, a, (0, x)), {_INF: 1.0, -_INF: _NAN}),
     "gammaincc": _function(lambda mp, x, a: _share(mp, x, a, (x, mp.inf)), {_INF: 0.0, -_INF: _NAN}),
     "betainc": _function(lambda mp, x, a, b: mp.betainc(a, b, 0, x, regularized=True) if 0 <= x <= 1 else _NAN,

@@ -56,7 +56,8 @@ def operands(dtype: np.dtype, fn: str) -> tuple[np.ndarray, ...]:
         values = np.array([complex(a, b) for a in parts for b in parts], dtype)
     else:
         values = np.array(SPECIAL, dtype)
-    shapes = [0.5, 1.0, 2.5, 7.0] if SHAPES.get(fn) else [1, 2, 3, 5] if fn in OF_ORDERS else None
+    orders = [0, -1, 1] if fn == "lambertw" else [1, 2, 3, 5]
+    shapes = [0.5, 1.0, 2.5, 7.0] if SHAPES.get(fn) else orders if fn in OF_ORDERS else None
     others = values if shapes is None else np.array(shapes, dtype)
     a, b = np.repeat(values, len(others)), np.tile(others, len(values))
     if fn in ("shl", "shr"):

@@ -25,6 +25,11 @@ def try_except(x):
         return 0.0
 
 
+@refused(1, "a call that fails: invalid literal for int", X)
+def text_that_is_no_number(x):
+    return x * int("two")
+
+
 @refused(1, "a generator", X)
 def generator(x):
     yield x

@@ -262,8 +262,6 @@ def test_program(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     check_program(parsed.program, held, list(parsed.traced.values()), rtol=1e-5)
 
 
-@pytest.mark.parametrize("program, what", [
-    (lambda x: sum(x[k] for k in {3, 1, 2}), "a set"), (lambda x: defaultdict(float, a=x[0]), "a defaultdict")])
-def test_refused(program: Callable[..., Any], what: str) -> None:
-    with pytest.raises(UnsupportedError, match=what):
-        parse(program, (V6,))
+def test_refused() -> None:
+    with pytest.raises(UnsupportedError, match="a defaultdict"):
+        parse(lambda x: defaultdict(float, a=x[0]), (V6,))

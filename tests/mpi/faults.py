@@ -85,8 +85,9 @@ def check_refusals() -> None:
 
 def raised_inside(comm, x):
     s = np.sum(x)
+    told = "the sum of this block is too large"
     if s > 5.0:
-        raise ValueError("the sum of this block is too large")
+        raise ValueError(told)
     return comm.allreduce(s)
 
 

@@ -40,15 +40,15 @@ class JoinLimits:
 @dataclass(frozen=True)
 class RowLimits:
     """reuse: bytes that must be saved from going through memory. work: element accesses from which threads pay.
-    nearby: bytes that stay in a core's cache. stack: bytes of private arrays. trips: rows that keep threads busy.
-    stream: bytes next to each other to work on where they do not stay in the cache: a line of each page is too few.
-    far: bytes that no core's cache holds. narrow: bytes next to each other that a loop should have. alone: points of a
-    map in a row from which on threads share each row."""
+    nearby: bytes that stay in a core's cache. stack: bytes of private arrays, which threads of others have, too.
+    trips: rows that keep threads busy. stream: bytes next to each other to work on where they do not stay in the cache:
+    a line of each page is too few. far: bytes that no core's cache holds. narrow: bytes next to each other that a loop
+    should have. alone: points of a map in a row from which on threads share each row."""
 
     reuse: int = 1 << 20
     work: int = 1 << 18
     nearby: int = 3 << 16
-    stack: int = 1 << 19
+    stack: int = 3 << 16
     trips: int = 64
     fewest: int = 8
     stream: int = 256

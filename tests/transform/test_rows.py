@@ -14,7 +14,7 @@ from sdfgad.ir.expr import call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Loop, Map, Program
 from sdfgad.ir.walk import statements
-from sdfgad.thresholds import RowLimits
+from sdfgad.thresholds import LineLimits, RowLimits
 from tests.codegen.build_programs import F8, add, load, mapped, mul, num, program, sample, span, store
 from tests.support.oracle import check_same
 from tests.support.thresholds import change
@@ -104,16 +104,9 @@ def test_private_arrays_fit_on_the_stack() -> None:
     assert private(made) == {"total"}
 
 
-def test_records_of_a_strip_that_fill_half_a_cache_of_usual_size_are_private() -> None:
-    """Thirty records of a limiter for eight columns: out of memory they would come a line at a time."""
-    points, at_t = (span("i", 199), span("j", 200)), load("t", "k", I, J)
-    before = build((
-        Loop(span("k", 30), (mapped(points, store("t", ("k", I, J), mul(load("x", I + 1, J), load("x", I, J)))),
-                             mapped(points, store("x", (I + 1, J), at_t, "+")))),
-        Loop(span("k", 29, -1, step=-1), (mapped(points, store("y", (I, J), at_t, "+")),)),
-    ), {"x": (200, 200), "y": (200, 200)}, {"t": (30, 199, 200)})
-    made = split_rows(before, ("x", "y"), replace(STRIPS, stream=64, stack=RowLimits().stack))
-    assert private(made) == {"t"} and made.arrays["t"].shape == (30, 199, 8)
+def test_private_arrays_fit_on_the_stacks_that_threads_of_others_have() -> None:
+    """Half a megabyte where threads are not the first one, on some systems, for all that a call puts there."""
+    assert RowLimits().stack + LineLimits().stack <= 1 << 18
 
 
 def test_a_recurrence_runs_in_strips_of_rows() -> None:

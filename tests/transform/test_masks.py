@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from sdfgad.analysis.formula import formulas
 from sdfgad.ir.algebra import Term, where
 from sdfgad.ir.expr import Call
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Loop, Program, Stmt
 from sdfgad.ir.walk import all_writes, statements
+from sdfgad.transform.normal import masks
 from sdfgad.transform.normal.masks import inline_masks
 from sdfgad.transform.normal.parallelise import parallelise
 from tests.support.build import BOOL, at, each, lit, loop, one, position, program, put, span
@@ -154,3 +156,26 @@ def test_not_when_it_adds_to_what_it_compares():
             each(ROW, put("x", ("j",), where(inside, lit(0.1), lit(0.0)), "+")))
     before = program({"x": X}, [loop(BINS, *body), one("s", (), at("x", 3))], m=((30,), BOOL))
     assert "m" in all_writes(inline_masks(before.but(live_out=frozenset(("s",)))).body)
+
+
+def chained(count: int) -> Program:
+    """`count` masks of x alone, and `deep`, a mask made of the first of them."""
+    names = [f"m{k}" for k in range(count)]
+    made = [each(ROW, put(m, ("j",), below(at("x", "j"), lit(0.3 + 0.2 * k)))) for k, m in enumerate(names)]
+    first = where(at(names[0], "j", dtype=BOOL), lit(0.5), lit(0.9))
+    made.append(each(ROW, put("deep", ("j",), below(at("x", "j"), first))))
+    every = (*names, "deep")
+    added = [each(ROW, put("t", (), where(at(m, "j", dtype=BOOL), at("x", "j"), lit(0.25)), "+")) for m in every]
+    arrays = {m: ((30,), BOOL) for m in every}
+    return program({"x": X}, [one("t", (), lit(0.0)), *made, *added, one("s", (), at("t") * 2.0)], t=(), **arrays)
+
+
+def test_many_masks_go_at_once(monkeypatch):
+    """The facts are found anew for masks that are made of masks alone, however many there are."""
+    looks = []
+    monkeypatch.setattr(masks, "formulas", lambda *a: looks.append(1) or formulas(*a))
+    before = chained(9).but(live_out=frozenset(("s",)))
+    after = inline_masks(before)
+    assert not {n for n in all_writes(after.body) if n.startswith(("m", "deep"))}
+    assert len(looks) <= 4
+    same(before, after)

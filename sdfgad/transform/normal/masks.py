@@ -5,7 +5,7 @@ from sdfgad.analysis.block_local import block_locals
 from sdfgad.analysis.elements.access import sites
 from sdfgad.analysis.formula import Formula, Remake, formulas, inverse, repeatable
 from sdfgad.ir.expr import Expr, Load, index_elems, loads, rewrite
-from sdfgad.ir.program import Block, Let, Map, Program, Stmt, Store
+from sdfgad.ir.program import Array, Block, Let, Map, Program, Stmt, Store
 from sdfgad.ir.walk import range_elems, reads, rebuild, statements, writes
 from sdfgad.thresholds import thresholds
 
@@ -17,20 +17,33 @@ def inline_masks(program: Program) -> Program:
     For temporaries without derivatives (not in `seen`) of one cheap expression per element, which has the same bits
     wherever it is computed.
     """
+    while masks := _masks(program):
+        program = _inlined(program, masks)
+    return program
+
+
+def _masks(program: Program) -> dict[str, Formula]:
+    """Those that may go at once: no statement that computes or reads one of them computes or reads another."""
     local = block_locals(program, sites(program.body), program.live_out)
-    reading: dict[str, list[Stmt]] = {}
+    using: dict[str, list[Stmt]] = {}
     for stmt in statements(program.body):
         for name in reads(stmt):
-            reading.setdefault(name, []).append(stmt)
+            using.setdefault(name, []).append(stmt)
+    masks: dict[str, Formula] = {}
+    taken: set[int] = set()
     for name, formula in formulas(program, local).items():
-        if isinstance(formula, Remake):
-            continue
-        array = program.arrays[name]
-        readers = reading.get(name, [])
-        if array.dtype.kind in "biu" and array.shape and repeatable(formula.store.expr) and \
-                0 < len(readers) <= thresholds().mask_readers and all(_may_compute(s, name, formula) for s in readers):
-            return inline_masks(_inlined(program, name, formula, readers))
-    return program
+        readers = using.get(name, [])
+        places = {id(s) for s in (*readers, *local[name].makers)}
+        if not isinstance(formula, Remake) and taken.isdisjoint(places) and \
+                _is_mask(program.arrays[name], formula) and 0 < len(readers) <= thresholds().mask_readers and \
+                all(_may_compute(s, name, formula) for s in readers):
+            masks[name] = formula
+            taken |= places
+    return masks
+
+
+def _is_mask(array: Array, formula: Formula) -> bool:
+    return array.dtype.kind in "biu" and bool(array.shape) and repeatable(formula.store.expr)
 
 
 def _may_compute(stmt: Stmt, name: str, formula: Formula) -> bool:
@@ -56,17 +69,20 @@ def _undisturbed(stmt: Map, name: str, formula: Formula) -> bool:
         not any(e.array in changed for e in index_elems(formula.store.expr))
 
 
-def _inlined(program: Program, name: str, formula: Formula, readers: list[Stmt]) -> Program:
+def _inlined(program: Program, masks: dict[str, Formula]) -> Program:
     def put(n: Expr) -> Expr | None:
-        return formula.at(n, formula.store.expr) if isinstance(n, Load) and n.array == name else None
+        if not isinstance(n, Load) or n.array not in masks:
+            return None
+        formula = masks[n.array]
+        return formula.at(n, formula.store.expr)
 
     def change(stmt: Stmt) -> Block:
-        if name in writes(stmt):
+        if not masks.keys().isdisjoint(writes(stmt)):
             return ()
-        if not isinstance(stmt, Map) or name not in reads(stmt):
+        if not isinstance(stmt, Map) or masks.keys().isdisjoint(reads(stmt)):
             return (stmt,)
         body = tuple(Store(p.array, p.index, rewrite(p.expr, put), p.op) for p in stmt.body if isinstance(p, Store))
         return (Map(stmt.domain, body, stmt.source),)
 
-    arrays = {n: a for n, a in program.arrays.items() if n != name}
+    arrays = {n: a for n, a in program.arrays.items() if n not in masks}
     return program.but(body=rebuild(program.body, change), arrays=arrays)

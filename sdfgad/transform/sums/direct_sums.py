@@ -1,6 +1,7 @@
 """Values that only a sum reads: added up where they are computed, not stored first."""
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Load, index_elems, loads, map_indices, rewrite
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_writes, reads, within
+from sdfgad.ir.walk import all_writes, places_of, reads, within
 from sdfgad.transform.spelling import only_store
 
 
@@ -23,12 +24,12 @@ def sum_directly(program: Program) -> Program:
     written nowhere else need not be copied any more.
     """
     body: list[Stmt] = list(program.body)
-    kept = program.live_out
+    kept, places = program.live_out, places_of(body)
     for k in range(len(body) - 1, -1, -1):
-        # Only sums take anything up: to look for what others read would go over every statement for every other one.
         for name in sorted(reads(body[k]) - kept) if _is_sum(body[k]) else ():
-            _move(body, k, name)
-            _move_sum(body, k, name)
+            for move in (_move, _move_sum):
+                if move(body, k, name, places.get(name, ())):
+                    places = places_of(body)
     body = [s for s in body if s is not _GONE]
     return program.but(body=tuple(body)) if len(body) != len(program.body) else program
 
@@ -41,45 +42,50 @@ def _is_sum(stmt: Stmt) -> bool:
     return store is not None and store.op == "+"
 
 
-def _move(body: list[Stmt], k: int, name: str) -> None:
-    """Replace the elements of an array in the sum at position k by what they were set to, if nobody else reads them."""
+def _move(body: list[Stmt], k: int, name: str, places: Sequence[int]) -> bool:
+    """Replace the elements of an array in the sum at position k by what they were set to, if nobody else reads them.
+
+    places: of the statements that touch the array.
+    """
     total = body[k]
-    before = _touching(body[:k], name)
-    if not before or not isinstance(total, Map) or _is_read(body[k + 1:], name):
-        return
+    before = places[:bisect_left(places, k)]
+    if not before or not isinstance(total, Map) or _is_read_after(body, k, name, places):
+        return False
     made = body[before[-1]]
     source = only_store(made) if isinstance(made, Map) else None
     sum_ = only_store(total)
     if not isinstance(made, Map) or source is None or source.op is not None or source.array != name or sum_ is None:
-        return
+        return False
     fused = _fused(total, sum_, made, source)
-    if fused is not None and _steady(made, source, body[before[-1] + 1:k + 1]):
-        body[k], body[before[-1]] = fused, _GONE
+    if fused is None or not _steady(made, source, body[before[-1] + 1:k + 1]):
+        return False
+    body[k], body[before[-1]] = fused, _GONE
+    return True
 
 
-def _touching(block: Sequence[Stmt], name: str) -> list[int]:
-    """The places of the statements that read or write an array."""
-    return [k for k, s in enumerate(block) if any(name in names for names in within(s))]
+def _is_read_after(body: Sequence[Stmt], k: int, name: str, places: Sequence[int]) -> bool:
+    return any(name in within(body[p])[0] for p in places if p > k)
 
 
-def _is_read(block: Sequence[Stmt], name: str) -> bool:
-    return any(name in within(s)[0] for s in block)
+def _move_sum(body: list[Stmt], k: int, name: str, places: Sequence[int]) -> bool:
+    """Replace elements in the sum at position k by the terms of the sums they are, if nobody else reads them.
 
-
-def _move_sum(body: list[Stmt], k: int, name: str) -> None:
-    """Replace elements in the sum at position k by the terms of the sums they are, if nobody else reads them."""
-    before = _touching(body[:k], name)
-    if len(before) < 2 or _is_read(body[k + 1:], name):
-        return
+    places: as for `_move`.
+    """
+    before = places[:bisect_left(places, k)]
+    if len(before) < 2 or _is_read_after(body, k, name, places):
+        return False
     clear, made, total = body[before[-2]], body[before[-1]], body[k]
     if not isinstance(clear, Map) or not isinstance(made, Map) or not isinstance(total, Map):
-        return
+        return False
     zero, source, sum_ = only_store(clear), only_store(made), only_store(total)
     if zero is None or source is None or sum_ is None or zero.array != name or source.array != name:
-        return
+        return False
     fused = _sum_of_sums((total, sum_), (clear, zero), (made, source))
-    if fused is not None and _steady(made, source, body[before[-1] + 1:k + 1]):
-        body[k], body[before[-1]], body[before[-2]] = fused, _GONE, _GONE
+    if fused is None or not _steady(made, source, body[before[-1] + 1:k + 1]):
+        return False
+    body[k], body[before[-1]], body[before[-2]] = fused, _GONE, _GONE
+    return True
 
 
 def _sum_of_sums(total: tuple[Map, Store], clear: tuple[Map, Store], made: tuple[Map, Store]) -> Map | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.calls.arguments import Bound, resolve_wrt
+from sdfgad.codegen.digest import digest_of_array
 from sdfgad.errors import UsageError
 from sdfgad.transform.cutting.blocks import Distribution
 
@@ -40,8 +41,7 @@ def digest_of(bound: Bound, names: Sequence[str]) -> str:
     text = hashlib.blake2b(digest_size=7)
     for name in names:
         value = np.asarray(bound.leaves[name])
-        text.update(repr((name, value.shape, value.dtype.str)).encode())
-        text.update(np.ascontiguousarray(value).view(np.uint8).reshape(-1).data)
+        text.update(repr((name, value.shape, value.dtype.str, digest_of_array(value))).encode())
     return text.hexdigest()
 
 

@@ -1,0 +1,66 @@
+"""Numbers that stand for what arrays hold."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdfgad.codegen.digest import digest_of_array
+
+BLOCK = 512
+WHOLE = np.random.default_rng(3).random(3 * BLOCK + 5)
+
+
+def _turned(array: np.ndarray) -> np.ndarray:
+    return np.concatenate([array[BLOCK:2 * BLOCK], array[:BLOCK], array[2 * BLOCK:]])
+
+
+OTHERS = {
+    "signs": lambda a: -a, "signs of two": lambda a: np.where(np.arange(a.size) < 2, -a, a),
+    "signs of single precision": lambda a: (-a.view(np.float32)).view(np.float64), "order": lambda a: a[::-1],
+    "two": lambda a: np.concatenate([a[1::-1], a[2:]]), "two of two blocks": lambda a: np.roll(a, BLOCK),
+    "blocks": _turned, "length": lambda a: a[:-1], "doubled": lambda a: 2 * a,
+    "halves": lambda a: np.roll(a.view(np.float32), 1).view(np.float64), "zeros": np.zeros_like,
+    "more zeros": lambda a: np.zeros(a.size + 1), "nothing": lambda a: a[:0]}
+
+
+def test_the_same_bytes_have_one_digest() -> None:
+    spread = np.zeros((WHOLE.size, 2))
+    spread[:, 1] = WHOLE
+    assert digest_of_array(WHOLE.copy()) == digest_of_array(spread[:, 1]) == digest_of_array(WHOLE)
+    assert digest_of_array(np.float64(2.0)) == digest_of_array(np.array([2.0]))
+
+
+def test_arrays_that_differ_in_many_places_have_others() -> None:
+    found = {name: digest_of_array(other(WHOLE)) for name, other in OTHERS.items()}
+    assert len({*found.values(), digest_of_array(WHOLE)}) == len(OTHERS) + 1, found
+
+
+@pytest.mark.parametrize("place", [0, 7, BLOCK - 1, BLOCK, 3 * BLOCK + 4])
+def test_every_bit_counts(place: int) -> None:
+    found = {digest_of_array(WHOLE)}
+    for bit in range(64):
+        other = WHOLE.copy()
+        other.view(np.uint64)[place] ^= np.uint64(1 << bit)
+        found.add(digest_of_array(other))
+    assert len(found) == 65
+
+
+def test_it_is_what_the_method_says() -> None:
+    """Another processor finds the same: here Python's integers do."""
+    def mixed(n: int) -> int:
+        n = ((n ^ (n >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+        n = ((n ^ (n >> 27)) * 0x94D049BB133111EB) % 2**64
+        return n ^ (n >> 31)
+
+    golden, low = 0x9E3779B97F4A7C15, 2**32 - 1
+    keys = [mixed((n + 1) * golden % 2**64) for n in range(BLOCK)]
+    words = [*map(int, WHOLE.view(np.uint64)), *[0] * (-WHOLE.size % BLOCK)]
+    sums = [0] * 8
+    for first in range(0, len(words), BLOCK):
+        for n, (word, key) in enumerate(zip(words[first:first + BLOCK], keys, strict=True)):
+            sums[n % 8] += ((word & low) + (key & low) & low) * ((word >> 32) + (key >> 32) & low)
+        sums = [mixed((s + golden) % 2**64) for s in sums]
+    found = WHOLE.nbytes
+    for s in sums:
+        found = mixed((found + s) % 2**64)
+    assert digest_of_array(WHOLE) == found

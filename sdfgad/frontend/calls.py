@@ -23,7 +23,7 @@ from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.inlining import own_code, run_in_place
 from sdfgad.frontend.keyed import SetValue
-from sdfgad.frontend.known import PURE, is_known, is_of_constants, is_of_sizes, known_now, plain_list
+from sdfgad.frontend.known import PURE, is_known, is_of_constants, known_now, known_sizes, plain_list
 from sdfgad.frontend.layout import laid_out
 from sdfgad.frontend.library_function import LibraryFunction
 from sdfgad.frontend.masking import CHOSEN, as_masked
@@ -87,8 +87,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return invoke(ctx, vectorized.of_instance(ctx, callee), arguments, keywords)
     check_fresh(ctx, (*arguments, *keywords.values()))
     arguments = definite_arguments(ctx, callee, arguments, keywords)
-    if is_of_sizes(callee, arguments, keywords):
-        known = callee(plain_list(arguments[0]))
+    if (sizes := known_sizes(ctx, callee, arguments, keywords)) is not None:
+        known = callee(sizes)
         return invoke(ctx, np.array, [known.tolist()], {}) if isinstance(known, np.ndarray) else known
     return laid_out(ctx, callee, arguments, keywords, _of_library)
 

@@ -90,16 +90,24 @@ _OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({
 """Functions of a package that are run now, when all that they get is known."""
 
 
-_OF_SIZES = (np.prod, np.sum, np.max, np.min, np.amax, np.amin, np.cumsum, np.cumprod)
-"""Functions of NumPy that are run now for a tuple or list of known integers: sizes and ends of parts come from them."""
+_OF_SIZES = (np.prod, np.sum, np.max, np.min, np.amax, np.amin, np.cumsum, np.cumprod, sum, max, min)
+"""Functions that are run now for known integers: sizes and ends of parts come from them."""
+_MOST_SIZES = 4096
+"""An array of more integers is data, and no sizes."""
 
 
-def is_of_sizes(callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> bool:
+def known_sizes(ctx: Context, callee: Value, arguments: Sequence[Value],
+                keywords: Mapping[str, Value]) -> Sequence[int] | np.ndarray | None:
+    """The integers of a tuple, a list or an array that a function of sizes is given; None where that is another call."""
     if keywords or len(arguments) != 1 or not any(callee is f for f in _OF_SIZES):
-        return False
+        return None
     items = plain_list(arguments[0])
-    return isinstance(items, (tuple, list)) and (len(items) > 0 or callee is np.prod) and all(
+    if isinstance(items, ArrayValue):
+        few = items.ndim == 1 and items.dtype.kind == "i" and 0 < (items.shape[0].const or 0) <= _MOST_SIZES
+        return contents(ctx, items) if few else None
+    known = isinstance(items, (tuple, list)) and (len(items) > 0 or callee is np.prod) and all(
         isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in items)
+    return items if known else None
 
 
 def is_of_constants(callee: Value) -> bool:

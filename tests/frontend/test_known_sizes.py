@@ -1,0 +1,87 @@
+"""Sums and ends of integer arrays that are known before the call: sizes, counts and places come from them."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import sdfgad
+from tests.frontend.checking import check_both_modes
+
+COUNTS = np.array([2, 1, 1])
+
+
+def room(x):
+    counts = np.array([(1 + d) % 3 + 1 for d in range(3)])
+    z = np.zeros((counts.sum(), counts.max()))
+    z[:, :] = x[:3]
+    return np.sum(z ** 2)
+
+
+def by_builtins(x):
+    counts = np.array([1, 2, 1])
+    return np.sum(np.zeros(sum(counts)) + x[max(counts)] ** 2)
+
+
+def of_places(x):
+    places = np.cumsum(np.array([1, 2, 1]))
+    z = np.zeros(places[-1])
+    z[places[0]:] = x[1] ** 2
+    return np.sum(z)
+
+
+def of_a_range(x):
+    z = np.zeros(np.arange(4).sum())
+    z[:] = x[0] ** 2
+    return np.sum(z)
+
+
+def written(x):
+    counts = np.array([1, 2, 1])
+    counts[0] = 2
+    return counts.sum() * x[0] ** 2 + np.cumsum(counts)[1] * x[1]
+
+
+def in_a_loop(x):
+    counts, s = np.array([1, 2, 1]), 0.0
+    for _ in range(3):
+        s = s + counts.sum() * x[0] ** 2
+        counts[0] += 1
+    return s
+
+
+def through_a_view(x):
+    counts = np.array([1, 2, 1])
+    part = counts[1:]
+    part[0] = 5
+    return counts.sum() * x[0] + part.max() * x[1] ** 2 + counts.min() // 2 * x[2]
+
+
+def on_a_condition(x):
+    counts = np.array([1, 2, 1])
+    if x[0] > 0.5:
+        counts[1] = 0
+    return counts.sum() * x[0] ** 2
+
+
+@pytest.mark.parametrize("fn", [room, by_builtins, of_places, of_a_range, written, in_a_loop, through_a_view,
+                                on_a_condition])
+def test_sums_of_known_integers(fn: Callable[..., float]) -> None:
+    check_both_modes(fn, (np.array([0.9, 0.4, 1.3, 0.7]),))
+
+
+def test_integers_from_outside_are_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = np.array([2, 1, 1])
+    monkeypatch.setitem(globals(), "COUNTS", counts)
+    gradient = sdfgad.grad(of_outside)
+    x = np.ones(5)
+    assert gradient(x).tolist() == [2, 2, 2, 2, 0]
+    counts[0] = 3
+    assert gradient(x).tolist() == [2, 2, 2, 2, 2]
+
+
+def of_outside(x):
+    z = np.zeros(COUNTS.sum())
+    z[:] = x[:COUNTS.sum()]
+    return np.sum(z ** 2)

@@ -1,4 +1,4 @@
-"""A number made of what an array holds, at the speed of memory: compiled once per compiler."""
+"""A checksum of what an array holds, at the speed of memory: compiled once per compiler."""
 from __future__ import annotations
 
 import ctypes
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sdfgad.codegen.build import RUNTIME
+from sdfgad.codegen.build import RUNTIME, runtime_text
 from sdfgad.codegen.cache import key_of, publish
 from sdfgad.codegen.toolchain import environment, find_compiler, run
 
@@ -16,7 +16,7 @@ _FLAGS = ("-std=c++20", "-O3", "-march=native", "-fPIC", "-shared", "-w")
 
 
 def digest_of_array(array: np.ndarray) -> int:
-    """The same for equal bytes on any machine; for others it differs, but for one in four thousand millions."""
+    """That of `sdfgad/ir/checksum.py`: the same for equal bytes on any machine, and for others once in 2^64."""
     held = np.ascontiguousarray(array)
     return int(_library().sg_digest(ctypes.c_void_p(held.ctypes.data), ctypes.c_int64(held.nbytes)))
 
@@ -24,9 +24,9 @@ def digest_of_array(array: np.ndarray) -> int:
 @lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL:
     def build(folder: Path) -> None:
-        run((find_compiler().path, *_FLAGS, str(_SOURCE), "-o", str(folder / "digest.so")), code="SG505")
+        run((find_compiler().path, *_FLAGS, f"-I{RUNTIME}", str(_SOURCE), "-o", str(folder / "digest.so")), code="SG505")
 
-    key = key_of("digest", _SOURCE.read_text(), _FLAGS, *environment())
+    key = key_of("digest", _SOURCE.read_text(), runtime_text(), _FLAGS, *environment())
     library = ctypes.CDLL(str(publish(key, build) / "digest.so"))
     library.sg_digest.restype = ctypes.c_uint64
     return library

@@ -24,7 +24,8 @@ def digest_of_array(array: np.ndarray) -> int:
 @lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL:
     def build(folder: Path) -> None:
-        run((find_compiler().path, *_FLAGS, f"-I{RUNTIME}", str(_SOURCE), "-o", str(folder / "digest.so")), code="SG505")
+        command = find_compiler().path, *_FLAGS, f"-I{RUNTIME}", str(_SOURCE), "-o", str(folder / "digest.so")
+        run(command, code="SG505")
 
     key = key_of("digest", _SOURCE.read_text(), runtime_text(), _FLAGS, *environment())
     library = ctypes.CDLL(str(publish(key, build) / "digest.so"))

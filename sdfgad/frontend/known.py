@@ -98,7 +98,7 @@ _MOST_SIZES = 4096
 
 def known_sizes(ctx: Context, callee: Value, arguments: Sequence[Value],
                 keywords: Mapping[str, Value]) -> Sequence[int] | np.ndarray | None:
-    """The integers of a tuple, a list or an array that a function of sizes is given; None where that is another call."""
+    """The integers of a tuple, a list or an array that a function of sizes is given; None of another call."""
     if keywords or len(arguments) != 1 or not any(callee is f for f in _OF_SIZES):
         return None
     items = plain_list(arguments[0])

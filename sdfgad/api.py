@@ -373,18 +373,18 @@ def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None
     return made.pareto(*args, points=points, **keywords)
 
 
-def forward(fn: Callable[..., Any], *, output: Any = None, source: str | None = None, distribute: Any = None,
-            comm: Any = None, grid: Any = None) -> Callable[..., Any]:
+def forward(fn: Callable[..., Any], *, output: Any = None, device: str | None = None, source: str | None = None,
+            distribute: Any = None, comm: Any = None, grid: Any = None) -> Callable[..., Any]:
     """The function itself, compiled: same value, shapes and dtypes, arguments left alone. Takes what `grad` takes, and
     refuses the same (UnsupportedError). output: what a call gives instead of the returned value, named as in `grad` and
-    of any dtype; OutputError where a function returns nothing and none is named. source, distribute, comm, grid: as in
+    of any dtype; OutputError where a function returns nothing and none is named. device, source, distribute, comm, grid: as in
     `grad`; results are whole on all ranks.
     """
     if isinstance(fn, GradFunction):
         if distribute is None:
             distribute, comm, grid = (fn.options[n] for n in ("distribute", "comm", "grid"))
-        fn = fn.fn
-    return Compiled(fn, source or "", distribute, comm, grid, output)
+        fn, device = fn.fn, device or fn.options["device"]
+    return Compiled(fn, source or "", distribute, comm, grid, output, device)
 
 
 def stop_gradient(x: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from sdfgad.calls.arguments import Bound, Leaves, as_called
 from sdfgad.calls.device_calls import on_device
 from sdfgad.calls.results import one_or_all
+from sdfgad.config import within
 from sdfgad.errors import UsageError
 from sdfgad.matrices import MatrixFunction, MatrixRequest, either_way, in_columns, one_array, refuse_complex
 from sdfgad.over_batch import BatchObjective, OverBatch, Vmapped, moved
@@ -37,6 +38,10 @@ class BatchedMatrix(OverBatch):
 
     @shortened
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        with within(device=self._asked.device):
+            return self._called(args, keywords)
+
+    def _called(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         gradient = self._asked.gradient
         bound, axes, (along, *others) = self.asked(args, keywords, self._asked.wrt,
                                                    *([] if gradient is None else [gradient.wrt]))

@@ -20,7 +20,7 @@ from sdfgad.second import DerivativeFunction, is_single
 from sdfgad.tracebacks import shortened
 
 
-def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
+def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, *, device: str | None = None) -> Any:
     """A function for a batch, as `vmap(f)(xs)`, from one for a single element of it; compiled as one program.
 
     in_axes: where the axis of the batch lies in the arguments; None for an argument that all elements share. One number
@@ -32,10 +32,14 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
     fn may be a function, a gradient (`vmap(grad(f))` gives the gradient of every element, also by arguments that all
     share), what `hessian` and `jacobian` make (the matrix of every element, by as many products as for one), or the
     pullback of `vjp`, which then takes several seeds. What comes back of a function may be differentiated like any, and
-    called inside of one.
+    called inside of one. device: no option here; a batch is computed where the settings say, and its gradient where
+    the one of `grad` does.
 
     Raises UsageError and UnsupportedError for axes that do not fit, and what the function itself raises.
     """
+    if device is not None:
+        raise UsageError("vmap with device=", code="SG205", help="sdfgad.forward(sdfgad.vmap(f), device=...) and "
+                         "sdfgad.vmap(sdfgad.grad(f, device=...)) say where they run")
     if isinstance(fn, Pullback):
         return _several_seeds(fn, in_axes, out_axes)
     if isinstance(fn, GradFunction):
@@ -52,8 +56,9 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
                                help="write the batch as a map in the graph, or call pullbacks with batched=True")
     if not callable(fn):
         raise UsageError(f"{fn!r} is not a function", code="SG205")
-    if isinstance(fn, Compiled) and fn.options["distribute"] is not None:
-        raise UsageError("vmap of a distributed function", code="SG205", help="give it the function itself")
+    if isinstance(fn, Compiled) and (fn.options["distribute"] is not None or fn.options["device"]):
+        raise UsageError("vmap of a function that is distributed, or has a device", code="SG205",
+                         help="give it the function itself")
     return Vmapped(fn.fn if isinstance(fn, Compiled) else fn, in_axes, out_axes)
 
 

@@ -12,11 +12,12 @@ from sdfgad.calls.distributing import asked_distribution, connected, placed
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import reduced
 from sdfgad.calls.replicated import digest_of, whole_leaves
-from sdfgad.config import chosen_target
+from sdfgad.config import chosen_target, within
 from sdfgad.errors import UsageError
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.pipeline import Primal, primal
 from sdfgad.shown import Shown
+from sdfgad.options import check_device
 from sdfgad.together import Running, agreed
 from sdfgad.tracebacks import shortened
 from sdfgad.transform.cutting.blocks import Distribution
@@ -32,11 +33,13 @@ class Compiled(Shown):
     shown_as = "forward"
 
     def __init__(self, fn: Callable[..., Any], source: str = "", distribute: Any = None, comm: Any = None,
-                 grid: Any = None, output: Any = None) -> None:
+                 grid: Any = None, output: Any = None, device: str | None = None) -> None:
         fn = as_function(fn)
+        check_device(device)
         functools.update_wrapper(self, fn)
-        self.fn, self._source, self.chosen_output = fn, source, output
-        self._options = {"source": source, "distribute": distribute, "comm": comm, "grid": grid, "output": output}
+        self.fn, self._source, self.chosen_output, self._device = fn, source, output, device
+        self._options = {"source": source, "distribute": distribute, "comm": comm, "grid": grid, "output": output,
+                         "device": device}
         self._blocks = asked_distribution(distribute, comm, grid, True)
         if self._blocks is not None and self._blocks.automatic:
             raise UsageError('distribute="auto" of a function without its gradient', code="SG205",
@@ -53,11 +56,15 @@ class Compiled(Shown):
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         __tracebackhide__ = True
-        repeat = self._repeats.get(chosen_target())
+        repeat = self._repeats.get(chosen_target(self._device))
         found = UNLIKE if repeat is None else repeat(args, keywords)
-        return self._called(args, keywords) if found is UNLIKE else found
+        return self._there(args, keywords) if found is UNLIKE else found
 
     @shortened
+    def _there(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        with within(device=self._device):
+            return self._called(args, keywords)
+
     def _called(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """What a call gives that is not like the one before."""
         ranks = communicator_of(self.fn, args, keywords) if self._blocks is None else self._blocks.ranks

@@ -199,10 +199,11 @@ def within(**values: Any) -> AbstractContextManager[None]:
     return _put(_read_all(_given(values), "the call"))
 
 
-def for_same_target() -> Callable[[], AbstractContextManager[None]]:
-    """Makes blocks with the target that is in force now, for what is asked later, where another one may be."""
+def for_same_target(device: str | None = None) -> Callable[[], AbstractContextManager[None]]:
+    """Makes blocks with the target that is in force now, for what is asked later, where another one may be. device: if
+    it is said there and not in the settings."""
     # What there is to choose by is settled, too: the target of the processor would ask for it again.
-    return partial(within, target=chosen_target(), device="cpu", debug_nans=False)
+    return partial(within, target=chosen_target(device), device="cpu", debug_nans=False)
 
 
 def settings(**arguments: Any) -> Settings:

@@ -102,7 +102,7 @@ def _undecorated(fn: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         raise UnsupportedError("an exported library of a distributed program", help="export it without distribute=",
                                code="SG124")
     if isinstance(fn, Compiled):
-        return fn.fn, given
+        return fn.fn, {**given, "device": given["device"] or fn.options["device"]}
     if not isinstance(fn, GradFunction):
         return fn, given
     if fn.options["spill"] is not None:

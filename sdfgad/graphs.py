@@ -12,6 +12,7 @@ from sdfgad.callers import called
 from sdfgad.calls.arguments import Bound, asked_wrt, bind, resolve_wrt
 from sdfgad.codegen.notebook import without_viewer
 from sdfgad.config import config
+from sdfgad.errors import UsageError
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, Load, const
@@ -30,7 +31,7 @@ _WIDE = np.dtype(np.float64)
 @shortened
 def to_sdfg(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None, output: Any = None,
             reduce: str | None = None, value: bool = False, memory_limit: Any = None, name: str | None = None,
-            source: str | None = None, **keywords: Any) -> Any:
+            device: str | None = None, source: str | None = None, **keywords: Any) -> Any:
     """The gradient of a NumPy function for these arguments or `spec`s as a `dace.SDFG`, which needs only DaCe to run.
 
     `sdfg(x=x, grad_x=gx)` fills `gx`; `sdfg.save(path)`, DaCe's viewer and its transformations do what they do for any
@@ -50,6 +51,10 @@ def to_sdfg(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = 
     >>> graph = sdfgad.to_sdfg(energy, sdfgad.spec((100, 100)))
     >>> graph.compile()(x=x, grad_x=grad_x)
     """
+    if device not in (None, "cpu"):
+        raise UsageError(f"a graph for device={device!r}", code="SG205",
+                         help="graphs are made for no device: DaCe's transformations bring them to one, and "
+                              'sdfgad.grad(f, device="gpu") runs there')
     fn = as_function(fn)
     check_options(fn, reduce, "cpu", None)
     with config(target="reference"):

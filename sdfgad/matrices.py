@@ -16,9 +16,11 @@ from sdfgad.calls.arguments import Bound, Leaves, as_called, asked_wrt, bind, re
 from sdfgad.calls.device_calls import check_place, handed_on, nameless, on_device, stacked_there
 from sdfgad.calls.directions import listed, plain, tangents_of
 from sdfgad.calls.results import one_or_all
+from sdfgad.config import within
 from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.frontend.graphs.function import as_function
+from sdfgad.options import at_device, check_device
 from sdfgad.pipeline import Request
 from sdfgad.products import jvp, vjp
 from sdfgad.second import DerivativeFunction, Differentiated, curvature_of, is_single, refuse_derivatives
@@ -37,6 +39,7 @@ class MatrixRequest:
     mode: str = "auto"
     sparsity: Any = None
     source: str | None = None
+    device: str | None = None
 
 
 class MatrixFunction(DerivativeFunction):
@@ -50,7 +53,8 @@ class MatrixFunction(DerivativeFunction):
 
     @shortened
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return self._called(args, keywords)
+        with within(device=self.asked.device):
+            return self._called(args, keywords)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         alone = instance is None or isinstance(self.fn, staticmethod)
@@ -63,14 +67,15 @@ OWN_RULE = "SG135"
 
 
 @shortened
+@at_device
 def hvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], *, wrt: Any = None,
-        argnums: Any = None, output: Any = None, reduce: str | None = None, source: str | None = None,
-        **keywords: Any) -> Any:
+        argnums: Any = None, output: Any = None, reduce: str | None = None, device: str | None = None,
+        source: str | None = None, **keywords: Any) -> Any:
     """The Hessian of a function times a vector, without the Hessian: the derivative of its gradient along `tangents`.
 
     args: a tuple, or the only argument. tangents: one for each, of its shape (None is zero), or a dict by name, as for
     `jvp`. wrt: the arguments
-    whose gradient is looked at; by default those that have a tangent. argnums, output, reduce, source: as in `grad`.
+    whose gradient is looked at; by default those that have a tangent. argnums, output, reduce, device, source: as in `grad`.
     keywords: arguments passed by name. One array of the argument's shape and dtype, or `Gradients` of several.
 
     Forward over reverse (Pearlmutter: Fast exact multiplication by the Hessian, Neural Computation 6, 1994): about two
@@ -90,25 +95,27 @@ def hvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
 
 
 def hessian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, output: Any = None,
-            reduce: str | None = None, sparsity: Any = None, source: str | None = None) -> Callable[..., Any]:
+            reduce: str | None = None, sparsity: Any = None, device: str | None = None,
+            source: str | None = None) -> Callable[..., Any]:
     """The matrix of second derivatives, as `hessian(f, wrt="x")(x, y)`.
 
     wrt, argnums: as in `grad`, of real arguments. For one argument an array of shape `x.shape + x.shape`; for several
     `Gradients` of `Gradients`: `h.x.y[i, j]` is the derivative of the gradient by `x[i]` along `y[j]`. output, reduce,
-    source, errors: as in `grad`; UsageError for complex arguments, of which `hvp` takes the products.
+    device, source, errors: as in `grad`; UsageError for complex arguments, of which `hvp` takes the products.
 
     One product with the Hessian (`hvp`) for each element of the arguments; with sparsity, one for each group of columns
     that share no row, and SciPy's csr_array of shape `(x.size, x.size)`: see `jacobian`.
     """
     fn = as_function(fn)
     refuse_derivatives(fn)
+    check_device(device)
     wrt = asked_wrt(wrt, argnums)
 
     gradient = Differentiated(fn, wrt, output, reduce, None, source or "")
-    return MatrixFunction(fn, "hessian", MatrixRequest(wrt, gradient, sparsity=sparsity),
+    return MatrixFunction(fn, "hessian", MatrixRequest(wrt, gradient, sparsity=sparsity, device=device),
                           lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity),
                           functools.partial(hessian, wrt=wrt, output=output, reduce=reduce, sparsity=sparsity,
-                                            source=source))
+                                            device=device, source=source))
 
 
 def _blocks(gradient: Differentiated, args: Sequence[Any], keywords: Mapping[str, Any], wrt: Any,
@@ -130,10 +137,11 @@ def _blocks(gradient: Differentiated, args: Sequence[Any], keywords: Mapping[str
 
 
 def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, output: Any = None,
-             mode: str = "auto", sparsity: Any = None, source: str | None = None) -> Callable[..., Any]:
+             mode: str = "auto", sparsity: Any = None, device: str | None = None,
+             source: str | None = None) -> Callable[..., Any]:
     """The matrix of first derivatives of one output, as `jacobian(f, wrt="x")(x, y)`.
 
-    wrt, argnums, output, source: as in `grad`, of real arguments and one output, which may be complex unless mode is
+    wrt, argnums, output, device, source: as in `grad`, of real arguments and one output, which may be complex unless mode is
     "reverse" or sparsity is given. mode: "forward" takes a tangent for each element of the arguments, "reverse" a
     cotangent for each element of the output, "auto" whatever is less, or what a `custom_vjp` or `custom_jvp` allows. An
     array of shape `output.shape + x.shape`, or `Gradients` of several. fn may be a gradient, `jacobian(grad(f))`, whose
@@ -149,14 +157,16 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
     (SG191) for a pattern that takes too long to find; else errors as in `grad`.
     """
     wrt = asked_wrt(wrt, argnums)
-    again = functools.partial(jacobian, wrt=wrt, output=output, mode=mode, sparsity=sparsity, source=source)
+    check_device(device)
+    again = functools.partial(jacobian, wrt=wrt, output=output, mode=mode, sparsity=sparsity, device=device,
+                              source=source)
     if mode not in MODES:
         raise UsageError(f"mode={mode!r}", code="SG205", help=f"modes: {', '.join(MODES)}")
     if isinstance(fn, GradFunction):
         if mode == "reverse" or output is not None:
             raise UsageError("mode or output of the derivative of a gradient", code="SG205",
                              help="leave them out: it is taken in forward mode, of the gradient as it is")
-        gradient, options = fn.differentiated(), fn.options
+        gradient, options = fn.differentiated(device), fn.options
         return MatrixFunction(fn.fn, "jacobian of the gradient", MatrixRequest(wrt, gradient, sparsity=sparsity),
                               lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity),
                               lambda method: again(GradFunction(method, **options)))
@@ -172,7 +182,7 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
         found = _dense(fn, bound, names, mode, output, source)
         return one_or_all({n: handed_on(m, asked, n) for n, m in found.items()}, asked, single)
 
-    return MatrixFunction(fn, "jacobian", MatrixRequest(wrt, None, output, mode, sparsity, source), of, again)
+    return MatrixFunction(fn, "jacobian", MatrixRequest(wrt, None, output, mode, sparsity, source, device), of, again)
 
 
 def _dense(fn: Callable[..., Any], bound: Bound, names: tuple[str, ...], mode: str, output: Any,

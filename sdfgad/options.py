@@ -1,14 +1,18 @@
 """What the verbs are asked for, looked at before anything else."""
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
-from sdfgad.config import DEVICES
+from sdfgad.config import DEVICES, within
 from sdfgad.errors import UsageError
 from sdfgad.plans.plan import Plan
-from sdfgad.second import refuse_derivatives
+from sdfgad.second import device_of, refuse_derivatives
 
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 _ON_DESCRIPTORS = MappingProxyType({
     classmethod: "write @classmethod above the decorator of sdfgad, not below it",
     property: "differentiate a method, or a function that takes what the property is made of",
@@ -28,7 +32,30 @@ def check_options(fn: Any, reduce: str | None, device: str | None, plan: Any) ->
     refuse_derivatives(fn)
     if reduce not in (None, "sum"):
         raise UsageError(f"reduce={reduce!r}", code="SG205", help='reduce is None or "sum"')
-    if device not in (None, *DEVICES):
-        raise UsageError(f"device={device!r}", code="SG205", help=f"devices: {', '.join(DEVICES)}")
+    check_device(device)
     if plan is not None and not isinstance(plan, Plan):
         raise UsageError("plan= takes a sdfgad Plan", code="SG205", help="sdfgad.Plan.load(path) reads a saved one")
+
+
+def check_device(device: str | None) -> None:
+    if device not in (None, *DEVICES):
+        raise UsageError(f"device={device!r}", code="SG205",
+                         help=f"devices: {', '.join(DEVICES)}; of several graphics processors it is the one on which the "
+                              "arrays lie")
+
+
+def at_device(verb: Callable[Given, Result]) -> Callable[Given, Result]:
+    """The verb with its option device=, which is what a block of `config` around the call would say; without it, that
+    of a gradient which it is given."""
+
+    @functools.wraps(verb)
+    def there(*args: Given.args, **keywords: Given.kwargs) -> Result:
+        __tracebackhide__ = True
+        device: Any = keywords.get("device")
+        check_device(device)
+        if device is None and args:
+            device = device_of(args[0])
+        with within(device=device):
+            return verb(*args, **keywords)
+
+    return there

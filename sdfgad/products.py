@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,12 @@ from sdfgad.calls.communicators import communicator_of
 from sdfgad.calls.device_calls import check_place, copied_there, on_device
 from sdfgad.calls.directions import batch_of, in_order, listed, seeds_of, taken, tangents_of
 from sdfgad.calls.results import Gradients, one_or_all
-from sdfgad.config import chosen_target, config, settings
+from sdfgad.config import for_same_target, settings
 from sdfgad.errors import OutputError, UnsupportedError
 from sdfgad.frontend import Parsed
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.memory import parse_bytes
-from sdfgad.options import check_aux, check_options
+from sdfgad.options import at_device, check_aux, check_options
 from sdfgad.pipeline import Derivative, Primal, Request, derive, primal
 from sdfgad.plans.request import differentiated, objective_of
 from sdfgad.pushforwards import Pushforward, pushforward
@@ -54,7 +55,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None
     bound, ranks = bind(fn, args, keywords), communicator_of(fn, args, keywords)
     refuse_specs(bound, True)
     # The pullback belongs to the target of now, whatever the settings are when it is called.
-    target = chosen_target(device)
+    there = for_same_target(device)
 
     def derived() -> Derivative:
         check_place(bound)
@@ -72,14 +73,14 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None
                             lambda: primal(fn, bound, output, source or ""))
         return made
 
-    with config(target=target):
+    with there():
         derivative, base = agreed(ranks, derived), agreed(ranks, based)
         held = copied_there(base.code, bound) if on_device(bound) else _snapshot(bound, derivative.parsed)
         with Running(ranks):
             tree, named = base.run(bound, frozenset())
     out = tree if output is None else (tuple(named) if isinstance(output, (tuple, list)) else named[0])
     absent = {} if ranks is None else absent_of(wrt, bound)
-    pullback = Pullback(derivative, held, target, is_single(wrt, derivative.request.wrt), ranks, absent)
+    pullback = Pullback(derivative, held, there, is_single(wrt, derivative.request.wrt), ranks, absent)
     return (out[0], pullback, out[1]) if has_aux else (out, pullback)
 
 
@@ -88,9 +89,9 @@ class Pullback(Shown):
 
     shown_as = "vjp"
 
-    def __init__(self, derivative: Derivative, held: Bound, target: str, single: bool, ranks: Any | None,
-                 absent: Mapping[str, None]) -> None:
-        self._derivative, self._held, self._target, self._single = derivative, held, target, single
+    def __init__(self, derivative: Derivative, held: Bound, there: Callable[[], AbstractContextManager[None]],
+                 single: bool, ranks: Any | None, absent: Mapping[str, None]) -> None:
+        self._derivative, self._held, self._there, self._single = derivative, held, there, single
         self._ranks, self._absent, self.__name__ = ranks, absent, derivative.parsed.program.name
 
     @shortened
@@ -114,7 +115,7 @@ class Pullback(Shown):
             arrays.append(seeds_of(derivative.outputs, given, batch, on_device(self._held)))
             return derivative
 
-        with config(target=self._target):
+        with self._there():
             derivative = agreed(self._ranks, seeded)
             with Running(self._ranks):
                 _, grads = derivative.run(self._held, frozenset(), arrays[0])
@@ -148,7 +149,7 @@ def _pullback_of_gradient(fn: GradFunction, args: Sequence[Any], keywords: Mappi
     inner = fn.differentiated(device)
     bound = bind(inner.fn, args, keywords)
     refuse_specs(bound, True)
-    names, target = resolve_wrt(inner.fn, bound, wrt), chosen_target(inner.device)
+    names, there = resolve_wrt(inner.fn, bound, wrt), for_same_target(inner.device)
     made = inner.made(bound, names, inner.names(bound))
     held = copied_there(made.code, bound) if on_device(bound) else _snapshot(bound, made.parsed)
 
@@ -157,29 +158,31 @@ def _pullback_of_gradient(fn: GradFunction, args: Sequence[Any], keywords: Mappi
         if batched:
             raise UnsupportedError("several cotangents of a gradient at once", code="SG123",
                                    help="give one after the other, or use sdfgad.hessian")
-        with config(target=target):
+        with there():
             found = inner.pulled(made, held, _each(seeds), names)
         return one_or_all(found, held, is_single(wrt, names))
 
-    return fn(*args, **keywords), pullback
+    same = fn if device is None else GradFunction(fn.fn, **{**fn.options, "device": device})
+    return same(*args, **keywords), pullback
 
 
 @shortened
+@at_device
 def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], *,
-        output: Any = None, batched: bool = False, source: str | None = None,
+        output: Any = None, batched: bool = False, device: str | None = None, source: str | None = None,
         **keywords: Any) -> tuple[Any, Any]:
     """`(out, tangent)`. args: a tuple, or the only argument. tangents: one for each argument (None is zero), or a dict
     by name of argument.
 
     A tangent has the shape of its argument; the tangent that comes back has the shape and dtype of `out`. batched: each
     tangent has an axis more in front, and so has what comes back; the function itself is computed once. output,
-    source: as in `grad`, the first for functions that update an argument in place. keywords: arguments passed by name.
+    device, source: as in `grad`, the first for functions that update an argument in place. keywords: arguments passed by name.
     Raises UsageError for tangents that do not fit or belong to integers, UnsupportedError as `grad` does.
     """
     args = listed(args)
     if isinstance(fn, GradFunction):
         refuse_options({"output": output, "batched": batched})
-        inner = fn.differentiated()
+        inner = fn.differentiated(device)
         bound = bind(inner.fn, args, keywords)
         refuse_specs(bound, True)
         return inner.pushed(bound, tangents_of(inner.fn, bound, tangents, len(args)))

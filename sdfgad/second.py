@@ -30,12 +30,21 @@ class DerivativeFunction(Shown):
     """What a verb makes of a function, and the front end takes for no function of its own."""
 
 
+def device_of(fn: Any) -> str | None:
+    """What a gradient or a compiled function was told with device=."""
+    found: str | None = getattr(fn, "options", {}).get("device") if isinstance(fn, Shown) else None
+    return found
+
+
 def refuse_derivatives(fn: Any) -> None:
     """UnsupportedError for what would be one derivative more than there are rules for."""
     if isinstance(fn, DerivativeFunction):
         raise UnsupportedError("the derivative of a derivative in this place", code="SG123",
                                help="grad, value_and_grad, vjp, jvp and jacobian take sdfgad.grad(f), hvp and hessian "
                                     "the function f itself; there are no third derivatives")
+    if device_of(fn):  # which says where that function runs, and not where its derivative does
+        raise UsageError("the derivative of sdfgad.forward(f, device=...)", code="SG205",
+                         help="give it f itself, and device= to the derivative")
 
 
 @dataclass(frozen=True)

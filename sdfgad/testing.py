@@ -20,6 +20,7 @@ from sdfgad.errors import GradientMismatchError, OutputError, UnsupportedError, 
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.ir.program import Loop, While
 from sdfgad.ir.walk import statements
+from sdfgad.options import at_device
 from sdfgad.pipeline import translation
 from sdfgad.plans.request import is_number
 from sdfgad.products import jvp, vjp
@@ -117,14 +118,15 @@ def _row(a: ArgumentCheck) -> str:
     return f" {a.name[:14]:<14} {a.verdict:<7} {rate:>5} {a.slope:>13.6e} {a.left:>13.6e} {a.right:>13.6e}"
 
 
+@at_device
 def check_grads(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None, output: Any = None,
                 reduce: str | None = None, method: str = "taylor", raise_on_fail: bool = True,
-                **keywords: Any) -> CheckReport:
+                device: str | None = None, **keywords: Any) -> CheckReport:
     """Compare the gradient of `fn` at `args` with `fn` itself, run by NumPy on copies.
 
-    wrt, argnums, output, reduce: as for `grad`; an output that is not one real scalar is weighted at random. method:
-    "taylor" judges by the rate at which the remainder of the first-order expansion falls, "differences" by central
-    differences. keywords: arguments passed by name. Raises GradientMismatchError, which carries the report, unless
+    wrt, argnums, output, reduce, device: as for `grad`; an output that is not one real scalar is weighted at random.
+    method: "taylor" judges by the rate at which the remainder of the first-order expansion falls, "differences" by
+    central differences. keywords: arguments passed by name. Raises GradientMismatchError, which carries the report, unless
     raise_on_fail is False.
     """
     if method not in METHODS:

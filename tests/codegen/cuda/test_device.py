@@ -4,6 +4,7 @@ from __future__ import annotations
 import inspect
 import re
 import subprocess
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -101,6 +102,70 @@ def test_settings_and_options_choose(no_device: None) -> None:
     assert sdfgad.forward(squares)(np.ones(3)) == 3.0
     with pytest.raises(UsageError, match="cpu, gpu"):
         sdfgad.config(device="abacus")
+
+
+def sines(x: np.ndarray) -> np.ndarray:
+    return np.sin(x) * x
+
+
+X = np.array([0.5, 1.0, 1.5])
+VERBS: dict[str, Callable[[dict[str, str]], object]] = {
+    "grad": lambda o: sdfgad.grad(squares, **o)(X),
+    "value_and_grad": lambda o: sdfgad.value_and_grad(squares, **o)(X),
+    "measure": lambda o: sdfgad.grad(squares, **o).measure(X),
+    "forward": lambda o: sdfgad.forward(squares, **o)(X),
+    "forward of a gradient": lambda o: sdfgad.forward(sdfgad.grad(squares, **o))(X),
+    "vjp": lambda o: sdfgad.vjp(squares, X, **o)[1](1.0),
+    "vjp of a gradient": lambda o: sdfgad.vjp(sdfgad.grad(squares), X, **o)[1](X),
+    "jvp": lambda o: sdfgad.jvp(squares, X, X, **o),
+    "jvp of a gradient": lambda o: sdfgad.jvp(sdfgad.grad(squares), X, X, **o),
+    "hvp": lambda o: sdfgad.hvp(squares, X, X, **o),
+    "hessian": lambda o: sdfgad.hessian(squares, **o)(X),
+    "sparse hessian": lambda o: sdfgad.hessian(squares, sparsity="auto", **o)(X),
+    "jacobian by columns": lambda o: sdfgad.jacobian(sines, mode="forward", **o)(X),
+    "jacobian by rows": lambda o: sdfgad.jacobian(sines, mode="reverse", **o)(X),
+    "sparse jacobian": lambda o: sdfgad.jacobian(sines, sparsity="auto", **o)(X),
+    "jacobian of a gradient": lambda o: sdfgad.jacobian(sdfgad.grad(squares), **o)(X),
+    "batch": lambda o: sdfgad.forward(sdfgad.vmap(squares), **o)(X[None]),
+    "batch of gradients": lambda o: sdfgad.vmap(sdfgad.grad(squares, **o))(X[None]),
+    "batch of hessians": lambda o: sdfgad.vmap(sdfgad.hessian(squares, **o))(X[None]),
+    "batch of jacobians": lambda o: sdfgad.vmap(sdfgad.jacobian(sines, **o))(X[None]),
+    "check_grads": lambda o: sdfgad.check_grads(squares, X, **o),
+    "check_grads of a gradient": lambda o: sdfgad.check_grads(sdfgad.grad(squares, **o), X),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_a_device(verb: str, no_device: None) -> None:
+    """By its option or the settings, and then none runs on the processor; options win."""
+    with pytest.raises(UsageError, match="SG210"):
+        VERBS[verb]({"device": "gpu"})
+    with sdfgad.config(device="gpu"):
+        with pytest.raises(UsageError, match="SG210"):
+            VERBS[verb]({})
+        assert VERBS[verb]({"device": "cpu"}) is not None
+    for device in ("tpu", 0, "gpu:1"):
+        with pytest.raises(UsageError, match=r"SG205(.|\n)*cpu, gpu; of several"):
+            VERBS[verb]({"device": device})
+
+
+def test_pullbacks_stay_where_they_were_made(no_device: None) -> None:
+    pullbacks = sdfgad.vjp(squares, X)[1], sdfgad.vjp(sdfgad.grad(squares), X)[1]
+    with sdfgad.config(device="gpu"):
+        np.testing.assert_array_equal(pullbacks[0](1.0), 2.0 * X)
+        np.testing.assert_array_equal(pullbacks[1](X), 2.0 * X)
+
+
+@pytest.mark.parametrize("call, instead", [
+    (lambda: sdfgad.vmap(squares, device="gpu"), "forward"),
+    (lambda: sdfgad.vmap(sdfgad.forward(squares, device="gpu")), "the function itself"),
+    (lambda: sdfgad.grad(sdfgad.forward(squares, device="gpu")), "to the derivative"),
+    (lambda: sdfgad.jvp(sdfgad.forward(squares, device="gpu"), X, X), "to the derivative"),
+    (lambda: sdfgad.to_sdfg(squares, X, device="gpu"), "transformations"),
+    (lambda: sdfgad.export(sdfgad.forward(squares, device="gpu"), X, folder="nowhere"), "graphics processors")])
+def test_what_has_no_device_says_where_to_ask(call: Callable[[], object], instead: str) -> None:
+    with pytest.raises((UsageError, sdfgad.UnsupportedError), match=instead):
+        call()
 
 
 def called(x: np.ndarray) -> float:

@@ -377,8 +377,8 @@ def forward(fn: Callable[..., Any], *, output: Any = None, device: str | None = 
             distribute: Any = None, comm: Any = None, grid: Any = None) -> Callable[..., Any]:
     """The function itself, compiled: same value, shapes and dtypes, arguments left alone. Takes what `grad` takes, and
     refuses the same (UnsupportedError). output: what a call gives instead of the returned value, named as in `grad` and
-    of any dtype; OutputError where a function returns nothing and none is named. device, source, distribute, comm, grid: as in
-    `grad`; results are whole on all ranks.
+    of any dtype; OutputError where a function returns nothing and none is named. device, source, distribute, comm,
+    grid: as in `grad`; results are whole on all ranks.
     """
     if isinstance(fn, GradFunction):
         if distribute is None:

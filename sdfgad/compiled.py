@@ -15,9 +15,9 @@ from sdfgad.calls.replicated import digest_of, whole_leaves
 from sdfgad.config import chosen_target, within
 from sdfgad.errors import UsageError
 from sdfgad.frontend.graphs.function import as_function
+from sdfgad.options import check_device
 from sdfgad.pipeline import Primal, primal
 from sdfgad.shown import Shown
-from sdfgad.options import check_device
 from sdfgad.together import Running, agreed
 from sdfgad.tracebacks import shortened
 from sdfgad.transform.cutting.blocks import Distribution

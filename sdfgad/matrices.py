@@ -75,8 +75,8 @@ def hvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
 
     args: a tuple, or the only argument. tangents: one for each, of its shape (None is zero), or a dict by name, as for
     `jvp`. wrt: the arguments
-    whose gradient is looked at; by default those that have a tangent. argnums, output, reduce, device, source: as in `grad`.
-    keywords: arguments passed by name. One array of the argument's shape and dtype, or `Gradients` of several.
+    whose gradient is looked at; by default those that have a tangent. argnums, output, reduce, device, source: as in
+    `grad`. keywords: arguments passed by name. One array of the argument's shape and dtype, or `Gradients` of several.
 
     Forward over reverse (Pearlmutter: Fast exact multiplication by the Hessian, Neural Computation 6, 1994): about two
     to four times the gradient's time, whatever the number of arguments. Errors as in `grad` and `jvp`.
@@ -141,10 +141,10 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
              source: str | None = None) -> Callable[..., Any]:
     """The matrix of first derivatives of one output, as `jacobian(f, wrt="x")(x, y)`.
 
-    wrt, argnums, output, device, source: as in `grad`, of real arguments and one output, which may be complex unless mode is
-    "reverse" or sparsity is given. mode: "forward" takes a tangent for each element of the arguments, "reverse" a
-    cotangent for each element of the output, "auto" whatever is less, or what a `custom_vjp` or `custom_jvp` allows. An
-    array of shape `output.shape + x.shape`, or `Gradients` of several. fn may be a gradient, `jacobian(grad(f))`, whose
+    wrt, argnums, output, device, source: as in `grad`, of real arguments and one output, which may be complex unless
+    mode is "reverse" or sparsity is given. mode: "forward" takes a tangent for each element of the arguments, "reverse"
+    a cotangent for each element of the output, "auto" whatever is less, or what a `custom_vjp` or `custom_jvp` allows.
+    An array of shape `output.shape + x.shape`, or `Gradients` of several. fn may be a gradient, `jacobian(grad(f))`, whose
     derivatives are taken in forward mode.
 
     sparsity: "auto", or where nonzeros may be: a SciPy sparse matrix (its stored entries count) or an array of

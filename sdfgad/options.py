@@ -40,8 +40,8 @@ def check_options(fn: Any, reduce: str | None, device: str | None, plan: Any) ->
 def check_device(device: str | None) -> None:
     if device not in (None, *DEVICES):
         raise UsageError(f"device={device!r}", code="SG205",
-                         help=f"devices: {', '.join(DEVICES)}; of several graphics processors it is the one on which the "
-                              "arrays lie")
+                         help=f"devices: {', '.join(DEVICES)}; of several graphics processors it is the one on which "
+                              "the arrays lie")
 
 
 def at_device(verb: Callable[Given, Result]) -> Callable[Given, Result]:

@@ -176,7 +176,8 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
 
     A tangent has the shape of its argument; the tangent that comes back has the shape and dtype of `out`. batched: each
     tangent has an axis more in front, and so has what comes back; the function itself is computed once. output,
-    device, source: as in `grad`, the first for functions that update an argument in place. keywords: arguments passed by name.
+    device, source: as in `grad`, the first for functions that update an argument in place. keywords: arguments passed
+    by name.
     Raises UsageError for tangents that do not fit or belong to integers, UnsupportedError as `grad` does.
     """
     args = listed(args)

@@ -126,8 +126,8 @@ def check_grads(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: An
 
     wrt, argnums, output, reduce, device: as for `grad`; an output that is not one real scalar is weighted at random.
     method: "taylor" judges by the rate at which the remainder of the first-order expansion falls, "differences" by
-    central differences. keywords: arguments passed by name. Raises GradientMismatchError, which carries the report, unless
-    raise_on_fail is False.
+    central differences. keywords: arguments passed by name. Raises GradientMismatchError, which carries the report,
+    unless raise_on_fail is False.
     """
     if method not in METHODS:
         raise UsageError(f"method={method!r}", code="SG205", help=f"methods: {', '.join(METHODS)}")

@@ -112,7 +112,8 @@ class DeviceLimits:
     that take as long as a launch. parts: maps in a block whose threads have few registers. shared: threads that all
     blocks together have at once, at least: kernels of so many are one with others that wait for them. again: operations
     of a value, for all neighbours that look at it, up to which each of them computes it: a kernel less. beside: threads
-    of a kernel beside which others run: larger ones take long, with registers for the one of all that needs most."""
+    of a kernel beside which others run: larger ones take long, with registers for the one of all that needs most.
+    components: of axes that are written out."""
 
     points: int = 1 << 13
     terms: int = 32
@@ -126,6 +127,7 @@ class DeviceLimits:
     shared: int = 1 << 17
     again: int = 64
     beside: int = 1 << 20
+    components: int = 9
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,7 +38,7 @@ def with_neighbours_together(program: Program, schedule: Schedule) -> Program:
     if not last:
         return program
     made = turned(program, last)
-    before, after = _moved(every, arrays, lie), _moved_by(*schedule(made))
+    before, after = _moved(every, arrays, lie), moved_by(*schedule(made))
     return made if after < before else program
 
 
@@ -68,7 +68,8 @@ def _moved(every: Sequence[KernelRun], arrays: Mapping[str, Array], lie: Distanc
     return sum(run.times * m.moved for run in every for m in moves(run, arrays, lie))
 
 
-def _moved_by(items: DeviceItems, arrays: Mapping[str, Array]) -> float:
+def moved_by(items: DeviceItems, arrays: Mapping[str, Array]) -> float:
+    """Bytes that a call moves, by the estimate of sectors."""
     return _moved(list(runs(items, arrays)), arrays, in_order(arrays))
 
 

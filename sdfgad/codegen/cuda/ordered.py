@@ -74,16 +74,25 @@ def _sorted(stmt: Map, store: Store, known: dict[str, Side], arrays: dict[str, A
 
 
 def apart(stmt: Map) -> list[Map]:
-    """One map for each store, where none looks at what another one writes: sums that go different ways share their
-    terms, but no points."""
+    """One map for each store, where none looks at what one before writes: sums that go different ways share their
+    terms, but no points.
+
+    map i, j: r[i] += c[i, j] ; s[j] += c[i, j] ; c[i, j] = 0
+    ->   map i, j: r[i] += c[i, j] ; map i, j: s[j] += c[i, j] ; map i, j: c[i, j] = 0
+    """
     stores = [p for p in stmt.body if isinstance(p, Store)]
-    written = {p.array for p in stores}
-    looked_at = set().union(*(expr_reads(p.expr) for p in stmt.body),
-                            *({e.array for i in p.index for e in i.elems} for p in stores))
+    parts = [replace(stmt, body=(*_needed(stmt, p), p)) for p in stores]
     mixed = len(stores) - sum(p.op is not None for p in stores)
-    if len(stores) < 2 or written & looked_at or mixed and len(written) < len(stores):
+    if mixed and len({p.array for p in stores}) < len(stores):
         return [stmt]
-    return [replace(stmt, body=(*_needed(stmt, p), p)) for p in stores]
+    later = (stores[k].array in _looked_at(part) for n, part in enumerate(parts) for k in range(n))
+    return [stmt] if any(later) else parts
+
+
+def _looked_at(stmt: Map) -> set[str]:
+    """What a map reads, in expressions and in indices."""
+    indices = (i for p in stmt.body if isinstance(p, Store) for i in p.index)
+    return set().union(*(expr_reads(p.expr) for p in stmt.body), *({e.array for e in i.elems} for i in indices))
 
 
 def _needed(stmt: Map, store: Store) -> list[Let]:

@@ -10,13 +10,15 @@ from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
 from sdfgad.checkpoint.outlook import DeviceLoop, DeviceWork
 from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.cuda.components import components_apart
 from sdfgad.codegen.cuda.joining import add, inside
 from sdfgad.codegen.cuda.launching import side_by_side
-from sdfgad.codegen.cuda.layout import with_neighbours_together
+from sdfgad.codegen.cuda.layout import moved_by, with_neighbours_together
 from sdfgad.codegen.cuda.maps import MapLowering
 from sdfgad.codegen.cuda.operations import device_operations
 from sdfgad.codegen.cuda.sectors import with_patches
 from sdfgad.codegen.cuda.snapshots import STANDING
+from sdfgad.codegen.cuda.speeds import DeviceSpeeds
 from sdfgad.codegen.cuda.steps import steps_of
 from sdfgad.codegen.cuda.supported import check_supported
 from sdfgad.codegen.cuda.teams import as_grid, as_team
@@ -112,13 +114,26 @@ def scheduled(program: Program, ordered: bool = False) -> DeviceProgram:
     known: tuple[tuple[Thresholds, bool], DeviceProgram] | None = program.__dict__.get("_on_device")
     if known is None or known[0] != (thresholds(), ordered):
         check_supported(program)
-        laid = with_neighbours_together(program, lambda p: _kernels(p, ordered))
-        items, arrays = _kernels(laid, ordered)
-        items = with_patches(items, arrays)
-        made = DeviceProgram(laid, items, arrays, lifetimes(steps_of(items)))
-        known = (thresholds(), ordered), _in_few_launches(made)
+        made, apart = _laid_out(program, ordered), components_apart(program)
+        if apart is not program:
+            made = min(made, _laid_out(apart, ordered), key=_seconds)
+        known = (thresholds(), ordered), made
         object.__setattr__(program, "_on_device", known)
     return known[1]
+
+
+def _laid_out(program: Program, ordered: bool) -> DeviceProgram:
+    laid = with_neighbours_together(program, lambda p: _kernels(p, ordered))
+    items, arrays = _kernels(laid, ordered)
+    items = with_patches(items, arrays)
+    return _in_few_launches(DeviceProgram(laid, items, arrays, lifetimes(steps_of(items))))
+
+
+def _seconds(made: DeviceProgram) -> float:
+    """What a call takes of launches and traffic, by the assumed speeds: what a program becomes is the same everywhere.
+    """
+    speeds = DeviceSpeeds()
+    return launches(made.items) * speeds.launch_seconds + moved_by(made.items, made.arrays) / speeds.bytes_per_second
 
 
 def _in_few_launches(made: DeviceProgram) -> DeviceProgram:

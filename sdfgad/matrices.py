@@ -144,8 +144,8 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
     wrt, argnums, output, device, source: as in `grad`, of real arguments and one output, which may be complex unless
     mode is "reverse" or sparsity is given. mode: "forward" takes a tangent for each element of the arguments, "reverse"
     a cotangent for each element of the output, "auto" whatever is less, or what a `custom_vjp` or `custom_jvp` allows.
-    An array of shape `output.shape + x.shape`, or `Gradients` of several. fn may be a gradient, `jacobian(grad(f))`, whose
-    derivatives are taken in forward mode.
+    An array of shape `output.shape + x.shape`, or `Gradients` of several. fn may be a gradient, `jacobian(grad(f))`,
+    whose derivatives are taken in forward mode.
 
     sparsity: "auto", or where nonzeros may be: a SciPy sparse matrix (its stored entries count) or an array of
     booleans, of shape (size of the output, size of the arguments, one behind the other). The matrix then is SciPy's

@@ -112,8 +112,7 @@ class DeviceLimits:
     that take as long as a launch. parts: maps in a block whose threads have few registers. shared: threads that all
     blocks together have at once, at least: kernels of so many are one with others that wait for them. again: operations
     of a value, for all neighbours that look at it, up to which each of them computes it: a kernel less. beside: threads
-    of a kernel beside which others run: larger ones take long, with registers for the one of all that needs most.
-    components: of axes that are written out."""
+    of a kernel with company, which has registers for the one that needs most. components: of axes written out."""
 
     points: int = 1 << 13
     terms: int = 32

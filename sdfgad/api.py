@@ -383,7 +383,7 @@ def forward(fn: Callable[..., Any], *, output: Any = None, device: str | None = 
     if isinstance(fn, GradFunction):
         if distribute is None:
             distribute, comm, grid = (fn.options[n] for n in ("distribute", "comm", "grid"))
-        fn, device = fn.fn, device or fn.options["device"]
+        device, fn = device or fn.options["device"], fn.fn
     return Compiled(fn, source or "", distribute, comm, grid, output, device)
 
 

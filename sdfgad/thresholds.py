@@ -40,14 +40,15 @@ class JoinLimits:
 @dataclass(frozen=True)
 class RowLimits:
     """reuse: bytes that must be saved from going through memory. work: element accesses from which threads pay.
-    nearby: bytes that stay in a core's cache. stack: bytes of private arrays, which threads of others have, too.
-    trips: rows that keep threads busy. stream: bytes next to each other to work on where they do not stay in the cache:
+    nearby: bytes that stay in a core's cache. private: bytes that an iteration has of its own. stack: bytes of these that
+    lie on the stack, which threads of others have, too; the larger ones lie in a room of each thread. trips: rows that keep threads busy. stream: bytes next to each other to work on where they do not stay in the cache:
     a line of each page is too few. far: bytes that no core's cache holds. narrow: bytes next to each other that a loop
     should have. alone: points of a map in a row from which on threads share each row."""
 
     reuse: int = 1 << 20
     work: int = 1 << 18
     nearby: int = 3 << 16
+    private: int = 1 << 19
     stack: int = 3 << 16
     trips: int = 64
     fewest: int = 8
@@ -137,8 +138,8 @@ class Thresholds:
     joining: JoinLimits = _from(JoinLimits(), least=JoinLimits(points=1))
     small_rows: JoinLimits = _from(JoinLimits(points=64, rows=True), least=JoinLimits(points=1, rows=True))
     """Points of rows that are joined last: what they would hide from other passes is settled by then."""
-    rows: RowLimits = _from(RowLimits(), least=RowLimits(reuse=1, work=1, nearby=1 << 9, stack=1 << 8, trips=2,
-                                                        fewest=2, stream=8, far=1, narrow=8, alone=4))
+    rows: RowLimits = _from(RowLimits(), least=RowLimits(reuse=1, work=1, nearby=1 << 9, private=1 << 9, stack=1 << 8,
+                                                        trips=2, fewest=2, stream=8, far=1, narrow=8, alone=4))
     lines: LineLimits = _from(LineLimits(), least=LineLimits(uses=0.0))
     clearing: ClearingLimits = _from(ClearingLimits(), least=ClearingLimits(points=0))
     shifting: ShiftLimits = _from(ShiftLimits(), least=ShiftLimits(size=1, whole=0.0))

@@ -1,6 +1,8 @@
 """What native code holds is known before it is generated, to the byte."""
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,8 @@ from sdfgad.calls.arguments import bind
 from sdfgad.codegen.cpu.footprint import footprint
 from sdfgad.errors import MemoryLimitError
 from sdfgad.pipeline import Request, derive
+from sdfgad.thresholds import RowLimits
+from tests.support.thresholds import change
 
 SQUARE = np.eye(100) * 4 + np.arange(1e4).reshape(100, 100) / 1e4
 ROWS = np.linspace(0.0, 1.0, 600 * 700).reshape(600, 700)
@@ -44,6 +48,16 @@ def histogram(x):
     return np.sum(np.histogram(x, bins=8, weights=x * x)[0] ** 2)
 
 
+def ensemble(x):
+    s, i, r = 0.9 * x[3], 0.1 * x[3], 0.0 * x[3]
+    for _ in range(200):
+        new, old = x[0] * s * i / (s + i + r + 1.0), x[1] * i
+        s = s - 0.01 * new + 0.01 * x[2] * r
+        i = i + 0.01 * (new - old)
+        r = r + 0.01 * old - 0.01 * x[2] * r
+    return np.sum(i * i)
+
+
 def grown(x):
     y = x * 1.5
     while np.max(y) < 50.0:
@@ -55,9 +69,9 @@ def grown(x):
     (inverse, SQUARE), (cube, SQUARE), (shares, ROWS), (spectrum, np.linspace(0.0, 1.0, 512)),
     (spectrum, np.linspace(0.0, 1.0, 499)), (spectra, ROWS), (ordered, ROWS[0, ::-1].copy()),
     (ordered, np.sin(np.arange(700.0))), (ordered, np.sin(np.arange(700.0, dtype=np.float32))),
-    (histogram, ROWS.reshape(-1))],
+    (histogram, ROWS.reshape(-1)), (ensemble, ROWS[100:116].reshape(4, -1))],
     ids=["inverse", "packed", "rows", "small factors", "large factors", "side by side", "sort", "digits",
-         "short digits", "partial sums"])
+         "short digits", "partial sums", "rooms"])
 def test_the_footprint_is_what_is_measured(fn, argument):
     bound = bind(fn, (argument,), {})
     made = derive(fn, bound, Request((next(iter(bound.leaves)),), reduce="sum"))
@@ -69,8 +83,32 @@ def test_parts_of_a_footprint():
     bound = bind(shares, (ROWS,), {})
     made = derive(shares, bound, Request(("x",), reduce="sum"))
     found = footprint(made.program, made.keep)
-    assert found.thread > 0 and found.bytes(4) - found.bytes(2) == 2 * found.thread
+    assert found.stack > 0 and found.bytes(4) - found.bytes(2) == 2 * found.stack
     assert not set(found.own) & {*made.program.arguments, *made.keep}
+
+
+def test_private_arrays_that_a_small_stack_does_not_hold_lie_in_a_room_of_each_thread(monkeypatch):
+    """Half a megabyte is all that some systems give a thread; records of a strip would take most of it."""
+    change(monkeypatch, rows=RowLimits())
+    x, found = ROWS[100:116].reshape(4, -1), []
+    bound = bind(ensemble, (x,), {})
+    made = derive(ensemble, bound, Request(("x",), reduce="sum"))
+    held = footprint(made.program, made.keep)
+    assert 0 < held.stack <= RowLimits().stack < held.room
+    with sdfgad.config(num_threads=1):
+        gradient = sdfgad.grad(ensemble)
+        expected = gradient(x)
+        before = threading.stack_size(1 << 19)
+        try:
+            caller = threading.Thread(target=lambda: found.append(gradient(x)))
+            caller.start()
+        finally:
+            threading.stack_size(before)
+        caller.join()
+    np.testing.assert_array_equal(found[0], expected)
+    with sdfgad.config(num_threads=2):
+        np.testing.assert_array_equal(gradient(x), expected)
+    sdfgad.check_grads(ensemble, x)
 
 
 def test_growable_tapes_are_not_in_it():

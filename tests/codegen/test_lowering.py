@@ -54,7 +54,7 @@ def test_small_programs_are_one_tasklet() -> None:
 def test_scalars_used_in_one_place_need_no_container() -> None:
     steps = [mapped([], store("x", [], num(2.0))), mapped([], store("A", [0], mul(load("x"), load("x"))))]
     lowered = lower(program(steps, {"A": ((3,), F8)}, {"x": ((), F8)}))
-    assert "v_x" not in lowered.sdfg.arrays and lowered.arena.bytes == 0
+    assert "v_x" not in lowered.sdfg.arrays and lowered.held.arena.bytes == 0
 
 
 def test_results_are_passed_by_the_caller() -> None:

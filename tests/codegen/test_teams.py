@@ -15,6 +15,7 @@ from sdfgad.ir.expr import Index, const
 from sdfgad.ir.index import elem, ix
 from sdfgad.ir.interpret import run
 from sdfgad.ir.program import If, Lib, Loop, Program, Stmt, While, view_of
+from sdfgad.thresholds import RowLimits
 from tests.codegen.build_programs import (
     B1,
     F8,
@@ -165,8 +166,10 @@ def test_sums_of_all_rows() -> None:
     assert team_of(build(outer)) == [outer]
 
 
-def test_rows_with_arrays_of_their_own() -> None:
-    """Each thread has its own, on its stack."""
+@pytest.mark.parametrize("stack", [RowLimits().stack, 0], ids=["stack", "room"])
+def test_rows_with_arrays_of_their_own(stack: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each thread has its own, on its stack or in its room."""
+    change(monkeypatch, rows=RowLimits(stack=stack))
     fill = mapped([span("j", N)], store("w", ["j"], load("x", N - 1 - ix("i"), "j")))
     use = mapped([span("j", N)], store("y", ["i", "j"], add(load("w", N - 1 - ix("j")), load("s"))))
     rows = Loop(span("i", N), (fill, use), parallel=True, private=("w",))

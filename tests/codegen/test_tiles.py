@@ -114,7 +114,7 @@ def test_threads_share_what_is_outside_the_tiles_or_blocks_of_terms() -> None:
     for kind, blocks in (("forward", False), ("weights", True), ("input", False)):
         lowered = lower(convolution(kind, 4, 40, 40, 3, 3, 8, F4))
         assert source(lowered).count("#pragma omp parallel for") == 1
-        assert any("partial" in name for name in lowered.arena.offsets) is blocks
+        assert any("partial" in name for name in lowered.held.arena.offsets) is blocks
 
 
 def bins(n: int, m: int, dtype: np.dtype, value: object, target: str) -> Program:

@@ -79,7 +79,7 @@ def watch(program: Program, results: Iterable[str], memory: Mapping[str, np.ndar
     includes = (*include_flags(), *(blas.compile_flags() if blas else ()))
     made = _compiled(folder, (*WATCHED, *includes, "-include", str(_header(includes))),
                      blas.link_flags() if blas else ())
-    done = _run(made, folder, lowered.arena.bytes + FOR_TAPES)
+    done = _run(made, folder, lowered.held.arena.bytes + FOR_TAPES)
     if done.returncode not in (0, 66):
         raise RuntimeError(f"exit status {done.returncode}: {done.stdout} {done.stderr[-1000:]}")
     lines = (HEADERS + text).splitlines()

@@ -68,21 +68,21 @@ def sweep(shift: int = 0) -> Program:
     ), {"x": (24, 16), "p": (24 + shift, 16)}, {"t": (24,)})
 
 
-LARGE = RowLimits(reuse=1, work=1, nearby=1 << 9, trips=4, fewest=2, stack=64, far=1 << 9, alone=16)
-"""For which a row of `normalise` is much work, and its temporaries too much for a stack or, all together, a cache."""
+LARGE = RowLimits(reuse=1, work=1, nearby=1 << 9, trips=4, fewest=2, private=64, far=1 << 9, alone=16)
+"""For which a row of `normalise` is much work, and its temporaries too much for a thread or, all together, a cache."""
 
 
 def test_rows_of_much_work_come_one_after_the_other_and_share_their_temporaries() -> None:
     made = split(normalise(), LARGE)
     assert [(s.parallel, s.range.trips) for s in made.body if isinstance(s, Loop)] == [(False, 24)]
     assert (made.arrays["total"].shape, made.arrays["squares"].shape) == ((), (32,))
-    for limits in (replace(LARGE, stack=1 << 9), replace(LARGE, far=1 << 20), replace(LARGE, alone=64)):
+    for limits in (replace(LARGE, private=1 << 9), replace(LARGE, far=1 << 20), replace(LARGE, alone=64)):
         assert split(normalise(), limits).body != made.body
         assert parallel(split(normalise(), limits))
 
 
 def test_rows_of_much_work_leave_alone_what_is_seen_elsewhere() -> None:
-    kept = split(normalise(), replace(LARGE, stack=4, far=1), keep=("squares",))
+    kept = split(normalise(), replace(LARGE, private=4, far=1), keep=("squares",))
     assert kept.arrays["squares"].shape == (24, 32)
 
 
@@ -99,14 +99,40 @@ def test_what_somebody_keeps_stays_whole() -> None:
     assert private(made) == {"total"}
 
 
-def test_private_arrays_fit_on_the_stack() -> None:
-    made = split(normalise(), RowLimits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2, stack=64))
+def test_private_arrays_fit_into_the_room_of_a_thread() -> None:
+    made = split(normalise(), RowLimits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2, private=64))
     assert private(made) == {"total"}
 
 
 def test_private_arrays_fit_on_the_stacks_that_threads_of_others_have() -> None:
     """Half a megabyte where threads are not the first one, on some systems, for all that a call puts there."""
     assert RowLimits().stack + LineLimits().stack <= 1 << 18
+
+
+def test_records_of_a_strip_that_fill_half_a_cache_of_usual_size_are_private() -> None:
+    """Thirty records of a limiter for eight columns: out of memory they would come a line at a time."""
+    points, at_t = (span("i", 199), span("j", 200)), load("t", "k", I, J)
+    before = build((
+        Loop(span("k", 30), (mapped(points, store("t", ("k", I, J), mul(load("x", I + 1, J), load("x", I, J)))),
+                             mapped(points, store("x", (I + 1, J), at_t, "+")))),
+        Loop(span("k", 29, -1, step=-1), (mapped(points, store("y", (I, J), at_t, "+")),)),
+    ), {"x": (200, 200), "y": (200, 200)}, {"t": (30, 199, 200)})
+    made = split_rows(before, ("x", "y"), replace(STRIPS, stream=64))
+    assert private(made) == {"t"} and made.arrays["t"].shape == (30, 199, 8)
+
+
+def test_strips_are_as_narrow_as_their_records_have_room() -> None:
+    """All that a recurrence of 16 steps makes: 64 columns of it are too much for a thread, 32 are not."""
+    points, at_t = (span("j", 256),), load("t", "k", J)
+    before = build((
+        Loop(span("k", 16), (mapped(points, store("t", ("k", J), mul(load("x", J), load("x", J)))),
+                             mapped(points, store("x", (J,), at_t, "+")))),
+        Loop(span("k", 15, -1, step=-1), (mapped(points, store("y", (J,), at_t, "+")),)),
+    ), {"x": (256,), "y": (256,)}, {"t": (16, 256)})
+    wide = replace(STRIPS, nearby=1 << 11)
+    assert split(before, wide).arrays["t"].shape == (16, 64)
+    made = split(before, replace(wide, private=16 * 32 * 8))
+    assert private(made) == {"t"} and made.arrays["t"].shape == (16, 32)
 
 
 def test_a_recurrence_runs_in_strips_of_rows() -> None:

@@ -18,7 +18,7 @@ from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.cpu import fourier
 from sdfgad.codegen.cpu.order.bands import join_bands
 from sdfgad.codegen.cpu.order.constants import constants_ahead
-from sdfgad.codegen.cpu.order.pieces import Item, Kernel, Scheduler, pieces, private_arrays
+from sdfgad.codegen.cpu.order.pieces import Item, Kernel, Scheduler, pieces, private_arrays, private_room
 from sdfgad.codegen.cpu.order.steps import steps_of
 from sdfgad.codegen.cpu.order.teams import form_teams, share_in_teams
 from sdfgad.codegen.cpu.order.together import keep_together
@@ -48,12 +48,13 @@ class Scheduled:
 
 @dataclass(frozen=True)
 class Footprint:
-    """own: the arrays the code keeps for itself, in one arena. thread: bytes on the stack of each thread. workspace:
-    the most that library routines hold at once, per thread when they run in parallel."""
+    """own: the arrays the code keeps for itself, in one arena. stack, room: bytes on the stack of each thread, and in
+    its room. workspace: the most that library routines hold at once, per thread when they run in parallel."""
 
     own: Mapping[str, Array]
     lives: Lifetimes
-    thread: int
+    stack: int
+    room: int
     workspace: int
     parallel_workspace: int
 
@@ -72,7 +73,7 @@ class Footprint:
 
     def besides(self, threads: int) -> dict[str, int]:
         """What the code takes beside its own arrays, bytes by what it is for."""
-        found = {"arrays of threads": threads * self.thread,
+        found = {"arrays of threads": threads * (self.stack + self.room),
                  "library workspaces": max(self.workspace, threads * self.parallel_workspace)}
         return {n: size for n, size in found.items() if size}
 
@@ -123,9 +124,10 @@ def footprint(program: Program, results: Iterable[str] = ()) -> Footprint:
 def footprint_of(made: Scheduled, passed: Container[str]) -> Footprint:
     """What the code of a scheduled program holds beside what is passed."""
     rooms = [(isinstance(p, Kernel), library_bytes(p.body)) for p in pieces(made.items)]
+    private = [private_room(p, made.arrays) for p in pieces(made.items)]
     return Footprint(own_arrays(made, passed), lifetimes(steps_of(made.items, made.arrays, made.program.arrays)),
-                     thread_bytes(made.items, made.arrays), max((b for k, b in rooms if not k), default=0),
-                     max((b for k, b in rooms if k), default=0))
+                     max((p.stack for p in private), default=0), max((p.bytes for p in private), default=0),
+                     max((b for k, b in rooms if not k), default=0), max((b for k, b in rooms if k), default=0))
 
 
 def held_by(program: Program, results: Iterable[str], threads: int) -> Held:
@@ -145,12 +147,6 @@ def own_arrays(made: Scheduled, passed: Container[str]) -> dict[str, Array]:
     private = {n for p in parts for n in private_arrays(p)}
     used = {n for p in parts for n in all_reads(p.body) | all_writes(p.body)} - private
     return {n: a for n in sorted(used) if n not in passed and (a := made.arrays[n]).shape and a.role != "tape"}
-
-
-def thread_bytes(items: tuple[Item, ...], arrays: Mapping[str, Array]) -> int:
-    """The most that arrays of one iteration take on the stack of a thread."""
-    sizes = (sum(arrays[n].bytes for n in private_arrays(p) if arrays[n].shape) for p in pieces(items))
-    return max(sizes, default=0)
 
 
 def library_bytes(block: Block) -> int:

@@ -24,6 +24,7 @@ extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
     {pool}
     int status = 0;
     try {{
+        {rooms}
         __program_{name}(state{arguments});
     }} catch (const sg::Overflow &) {{
         status = 1;
@@ -50,11 +51,14 @@ extern "C" int64_t sg_tape_needed(void *handle) {{ return static_cast<{state} *>
 extern "C" int64_t sg_peak_bytes(void *handle) {{ return static_cast<{state} *>(handle)->sg_memory.peak(); }}
 extern "C" const char *sg_damaged(void *handle) {{ return static_cast<{state} *>(handle)->sg_damaged; }}
 """
+_ROOMS = """sg::Workspace<char> rooms(state->sg_memory, omp_get_max_threads() * int64_t({each}));
+        state->sg_rooms.place(rooms.data(), {each});"""
 _MEMBERS = """    sg::Memory sg_memory;
     sg::{tapes};
     const char *sg_damaged = nullptr;
     const void *sg_mpi = nullptr;
     sg::Arena sg_arena;
+    sg::Rooms sg_rooms;
 """
 
 
@@ -82,7 +86,8 @@ def _entry(lowered: Lowered) -> str:
         passed.append("tapes" if name == container(TAPES) else f"static_cast<{kind} *>(args[{position[name]}])")
     arguments = "".join(f", {text}" for text in passed)
     pool = "sg::BlasThreads pool(1);" if lowered.uses_blas else ""
-    stack = f"omp_get_max_threads() * int64_t({lowered.thread_bytes})"
+    stack, arena = f"omp_get_max_threads() * int64_t({lowered.held.stack})", lowered.held.arena.bytes
     return _ENTRY.format(pool=pool, name=lowered.sdfg.name, state=_state(lowered), arguments=arguments, stack=stack,
-                         room=len(lowered.arguments), bytes=f"int64_t({lowered.arena.bytes})",
+                         rooms=_ROOMS.format(each=lowered.held.room) if lowered.held.room else "",
+                         room=len(lowered.arguments), bytes=f"int64_t({arena})",
                          first_failure=FIRST_FAILURE)

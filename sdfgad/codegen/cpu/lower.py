@@ -27,7 +27,7 @@ from sdfgad.codegen.cpp import (
     symbol,
     tape_number,
 )
-from sdfgad.codegen.cpu.footprint import footprint_of, scheduled
+from sdfgad.codegen.cpu.footprint import Footprint, footprint_of, scheduled
 from sdfgad.codegen.cpu.order.pieces import ControlFlow, Group, Item, Kernel, kernel_frame, pieces
 from sdfgad.codegen.cpu.order.reciprocals import Reciprocals
 from sdfgad.codegen.cpu.text.libraries import BLAS_OPS, DECOMPOSITIONS
@@ -59,10 +59,7 @@ class Lowered:
     sdfg: dace.SDFG
     arguments: tuple[str, ...]
     """Containers the caller passes: the program's arguments, its results, its constants."""
-    arena: Arena
-    """Where the arrays lie that the caller does not pass."""
-    thread_bytes: int
-    """On the stack of each thread."""
+    held: Footprint
     uses_blas: bool
     tapes: tuple[str, ...]
 
@@ -85,7 +82,7 @@ def lower(program: Program, results: Iterable[str] = (), loose: Collection[str] 
     headers = [f'#include "{h}"' for h, needed in _HEADERS if needed is None or libs & needed]
     sdfg.append_global_code("\n".join([*headers, *(
         f"static constexpr size_t {tape_number(t)} = {k};" for k, t in enumerate(tapes))]))
-    return Lowered(sdfg, tuple(passed), held.arena, held.thread, bool(libs & (BLAS_OPS | DECOMPOSITIONS)), tapes)
+    return Lowered(sdfg, tuple(passed), held, bool(libs & (BLAS_OPS | DECOMPOSITIONS)), tapes)
 
 
 class _KernelBuilder:
@@ -217,7 +214,7 @@ class _KernelBuilder:
         """One tasklet that runs `body`."""
         written, writer = all_writes(body), Writer()
         scalars = self.scalars(written)
-        emit_group(writer, frame, body, scalars)
+        emit_group(writer, frame, Group(body), scalars)
         self.tasklet(state, group_names(body, frame, scalars), written, writer)
 
     def team(self, state: SDFGState, item: ControlFlow, frame: Frame) -> None:

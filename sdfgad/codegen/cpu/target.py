@@ -19,7 +19,7 @@ def _generate(program: Program, results: tuple[str, ...], loose: Collection[str]
     # What writes code imports dace, which takes longer than loading a stored library.
     lowered = import_module("sdfgad.codegen.cpu.lower").lower(program, results, loose)
     text = import_module("sdfgad.codegen.cpu.generate").source(lowered)
-    return Code(text, Meta(program.name, lowered.arguments, lowered.arena.bytes), lowered.uses_blas)
+    return Code(text, Meta(program.name, lowered.arguments, lowered.held.arena.bytes), lowered.uses_blas)
 
 
 CPU = Target("cpu", (CLEAN, SCHEDULE), footprint.held_by, roofline.this_machine, _generate)

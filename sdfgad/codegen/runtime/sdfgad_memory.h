@@ -71,6 +71,19 @@ private:
     char *start_ = nullptr;
 };
 
+// What each thread has of its own beside its stack, for a call.
+class Rooms {
+public:
+    void place(char *start, int64_t each) { start_ = start, each_ = each; }
+    template <class T> T *at(int thread, int64_t offset) {
+        return reinterpret_cast<T *>(start_ + thread * each_ + offset);
+    }
+
+private:
+    char *start_ = nullptr;
+    int64_t each_ = 0;
+};
+
 // Room for as long as a routine runs.
 template <class T> class Workspace {
 public:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from sdfgad.caches import LINE
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cpu.nests.cost import block_work, map_work
 from sdfgad.codegen.cpu.order.parallel import share
@@ -206,3 +207,25 @@ def private_arrays(piece: Group | Kernel) -> set[str]:
     """Containers that belong to one iteration of a piece or of a loop in it."""
     inner = {n for s in statements(piece.body) if isinstance(s, Loop) for n in s.private}
     return inner | set(piece.private) if isinstance(piece, Kernel) else inner
+
+
+@dataclass(frozen=True)
+class PrivateRoom:
+    """Where the private arrays of a piece lie. stack: bytes on the stack of a thread. places: of those that have none
+    there in the room of each thread. bytes: of that room."""
+
+    stack: int
+    places: Mapping[str, int]
+    bytes: int
+
+
+def private_room(piece: Group | Kernel, arrays: Mapping[str, Array]) -> PrivateRoom:
+    """The small ones on the stack, up to what a thread of others may be trusted to have, the rest in the room."""
+    stack, places, end = 0, dict[str, int](), 0
+    for array in sorted((arrays[n] for n in private_arrays(piece) if arrays[n].shape), key=lambda a: (a.bytes, a.name)):
+        if stack + array.bytes <= thresholds().rows.stack:
+            stack += array.bytes
+        else:
+            places[array.name] = end
+            end += -(-array.bytes // LINE) * LINE
+    return PrivateRoom(stack, places, end)

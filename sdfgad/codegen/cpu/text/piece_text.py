@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sdfgad.codegen.cpp import Frame, Writer, ctype, index_text, pointer, register, symbol
 from sdfgad.codegen.cpu.nests.streamed import streamed
-from sdfgad.codegen.cpu.order.pieces import Kernel
+from sdfgad.codegen.cpu.order.pieces import Group, Kernel, private_room
 from sdfgad.codegen.cpu.text.scalars import exposed
 from sdfgad.codegen.cpu.text.statements import declare_private, emit_block, private_names
 from sdfgad.ir.program import Block, Range
@@ -41,13 +41,14 @@ def _numbers(names: Iterable[str], frame: Frame, scalars: Scalars) -> list[str]:
     return sorted(n for n in set(names) - set(scalars.tapes) if not frame.arrays[n].shape)
 
 
-def emit_group(writer: Writer, frame: Frame, body: Block, scalars: Scalars) -> None:
-    """Code that runs `body`; zero-dimensional containers live in locals meanwhile."""
-    written = all_writes(body)
+def emit_group(writer: Writer, frame: Frame, item: Group, scalars: Scalars) -> None:
+    """Code that runs a group; zero-dimensional containers live in locals meanwhile."""
+    body, written = item.body, all_writes(item.body)
     held = _numbers(all_reads(body) | written, frame, scalars)
     for name in held:
         value = f" = {scalars.origin(name)}" if name in scalars.lasting and exposed(body, name)[0] else "{}"
         writer.line(f"{ctype(frame.arrays[name].dtype)} {register(name)}{value};")
+    frame = replace(frame, rooms=_rooms(item, frame, "0"))
     for stmt in body:
         _emit(writer, replace(frame, registers=frozenset(held)), (stmt,))
     for name in held:
@@ -61,6 +62,7 @@ def emit_point(writer: Writer, frame: Frame, item: Kernel, counters: Iterable[st
     own = [n for n in item.private if not frame.arrays[n].shape]
     for name in own:
         writer.line(f"{ctype(frame.arrays[name].dtype)} {register(name)}{{}};")
+    frame = replace(frame, rooms=_rooms(item, frame, "omp_get_thread_num()"))
     declare_private(writer, frame, item.private)
     for name in held:
         writer.line(f"const {ctype(frame.arrays[name].dtype)} {register(name)} = {scalars.origin(name)};")
@@ -69,6 +71,12 @@ def emit_point(writer: Writer, frame: Frame, item: Kernel, counters: Iterable[st
         r = extent.var
         writer.line(f"const int64_t {symbol(r.var)} = {index_text(frame, r.start)} + int64_t({counter})*({r.step});")
     _emit(writer, frame, item.body, tuple(e.var for e in item.extents))
+
+
+def _rooms(item: Group | Kernel, frame: Frame, thread: str) -> dict[str, str]:
+    """Whose rooms hold the private arrays that do not lie on a stack, and where. A group is run by one thread, which
+    may have another number in a team of the caller's."""
+    return {n: f"{thread}, {place}" for n, place in private_room(item, frame.arrays).places.items()}
 
 
 def _emit(writer: Writer, frame: Frame, body: Block, extents: tuple[Range, ...] = ()) -> None:

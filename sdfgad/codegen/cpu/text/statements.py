@@ -66,9 +66,12 @@ def _done(frame: Frame, behind: Behind, row: int) -> str:
 
 
 def declare_private(writer: Writer, frame: Frame, names: tuple[str, ...]) -> None:
-    """Room on the stack for arrays that belong to one iteration; scalars among them are the caller's."""
+    """Room for arrays that belong to one iteration; scalars among them are the caller's."""
     for array in (frame.arrays[n] for n in names if frame.arrays[n].shape):
         kind, name, count = ctype(array.dtype), pointer(array.name), max(1, math.prod(array.shape))
+        if array.name in frame.rooms:
+            writer.line(f"{kind}* const {name} = __state->sg_rooms.at<{kind}>({frame.rooms[array.name]});")
+            continue
         if array.dtype.kind != "c":
             writer.line(f"alignas(64) {kind} {name}[{count}];")
             continue

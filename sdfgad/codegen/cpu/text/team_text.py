@@ -66,7 +66,7 @@ class _Team:
         """One thread, always the same one: what it touches stays in its cache."""
         self.writer.line("#pragma omp master")
         self.writer.open()
-        emit_group(self.writer, frame, item.body, self.scalars)
+        emit_group(self.writer, frame, item, self.scalars)
         self.writer.close()
         self.wait()
 

@@ -249,9 +249,10 @@ class _Splitter:
     def _strips(self, rows: RowNumbering, body: Block, cuts: list[Cut], stream: int) -> Cut | None:
         """Strips of neighbouring rows as wide as the cache and the threads allow.
 
-        A strip fills a vector of the smallest elements: the compiler makes vectors of as many as fit into one. What
-        does not fit into the cache comes from memory: `stream` bytes next to each other at a time. The last one may be
-        a part of a strip where there are none otherwise, and rows lie apart anyway.
+        A strip fills a vector of the smallest elements: the compiler makes vectors of as many as fit into one. It is
+        narrower where what the run makes is private to a strip then. What does not fit into the cache comes from
+        memory: `stream` bytes next to each other at a time. The last one may be a part of a strip where there are none
+        otherwise, and rows lie apart anyway.
         """
         outside = math.prod(trips(c.loop) for c in cuts)
         if outside >= self.limits.fewest and footprint(body, self.arrays) <= self.limits.nearby:
@@ -264,11 +265,19 @@ class _Splitter:
         if not widths and outside * -(-(last - first) // least) >= self.limits.fewest and not self._beside(rows, body):
             widths = [least]
         fitting = [w for w in widths if footprint(body, self.arrays, (rows, w)) <= self.limits.nearby]
+        fitting = [w for w in fitting if w * smallest >= self.limits.narrow and
+                   self._own_bytes(body, (*cuts, _strip(rows, w))) <= self.limits.private] or fitting
         streamed = [w for w in widths if w * smallest <= stream] or widths[-1:]
         width = (fitting or streamed)[0] if widths else 0
         if not cuts and width * smallest < self.limits.narrow and self._lies_well(rows, body):
             return None
         return self._cut(rows, body, width) if widths else None
+
+    def _own_bytes(self, body: Block, cuts: tuple[Cut, ...]) -> int:
+        """Bytes of what one iteration makes that nobody else has to do with."""
+        here = Counter(n for s in statements(body) for n in reads(s) | writes(s))
+        alone = (self.arrays[n] for n, count in here.items() if count == self.users[n] and n not in self.fixed)
+        return sum(part.bytes for a in alone if a.shape and (part := private_part(a, cuts)) is not None)
 
     def _lies_well(self, rows: RowNumbering, body: Block) -> bool:
         """Whether a core holds all there is, with neighbouring rows side by side: strips of it have more beginnings and
@@ -298,7 +307,7 @@ class _Splitter:
         for name, alone in self._local(run, nested, after):
             small = private_part(self.arrays[name], cuts)
             taken = sum(a.bytes for a in private.values())
-            if small is not None and name not in made.met and taken + small.bytes <= self.limits.stack:
+            if small is not None and name not in made.met and taken + small.bytes <= self.limits.private:
                 private[name] = small
                 names[name] = name if alone else fresh(name, self.arrays)
                 self.arrays[names[name]] = replace(small, name=names[name])
@@ -311,12 +320,12 @@ class _Splitter:
         return body[0]  # type: ignore[return-value]
 
     def _one_by_one(self, run: Block, made: Taken, nested: bool, after: tuple[Block, ...]) -> Loop | None:
-        """A loop in order over rows that are much work each, where what lives in the run is too much for a stack; None
+        """A loop in order over rows that are much work each, where what lives in the run is too much for a thread; None
         where threads had better have rows of their own, or a cache holds the temporaries of all rows."""
         local, cut = dict(self._local(run, nested, after)), made.cuts[0]
         small = {n: found for n in local if (found := private_part(self.arrays[n], (cut,))) is not None}
         parts = [found for n in local if (found := private_part(self.arrays[n], made.all_cuts)) is not None]
-        if cut.width > 1 or sum(a.bytes for a in parts) <= self.limits.stack or \
+        if cut.width > 1 or sum(a.bytes for a in parts) <= self.limits.private or \
                 sum(self.arrays[n].bytes for n in small) < self.limits.far:
             return None
         body = tuple(moved(tiled(s, cut), small, (cut,)) for s in run)
@@ -339,6 +348,11 @@ class _Splitter:
             afresh = alone and not nested or begins_afresh(array, run)
             if afresh and (alone or all(begins_afresh(array, block) for block in after)):
                 yield name, alone
+
+
+def _strip(rows: RowNumbering, width: int) -> Cut:
+    """A strip of this width, wherever it begins."""
+    return Cut(rows, Range("", ix(0), ix(1)), ix(0), ix(width), 0, width, width)
 
 
 def _numberings(block: Block, arrays: Mapping[str, Array]) -> Iterator[RowNumbering]:

@@ -40,10 +40,10 @@ class JoinLimits:
 @dataclass(frozen=True)
 class RowLimits:
     """reuse: bytes that must be saved from going through memory. work: element accesses from which threads pay.
-    nearby: bytes that stay in a core's cache. private: bytes that an iteration has of its own. stack: bytes of these that
-    lie on the stack, which threads of others have, too; the larger ones lie in a room of each thread. trips: rows that keep threads busy. stream: bytes next to each other to work on where they do not stay in the cache:
-    a line of each page is too few. far: bytes that no core's cache holds. narrow: bytes next to each other that a loop
-    should have. alone: points of a map in a row from which on threads share each row."""
+    nearby: bytes that stay in a core's cache. private: bytes that an iteration has of its own. stack: those on a stack,
+    which threads of others have, too. trips: rows that keep threads busy. stream: bytes next to each other to work on
+    where they do not stay in the cache: a line of each page is too few. far: bytes that no core's cache holds. narrow:
+    bytes next to each other that a loop should have. alone: points of a map in a row from which on threads share it."""
 
     reuse: int = 1 << 20
     work: int = 1 << 18

@@ -228,7 +228,8 @@ def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: 
     if count is not None and count <= 1:
         unrolled.run()
         return
-    forms = [LoopForm(lambda: _counted(ctx, stmt, rows, bind))]
+    forms = [LoopForm(lambda: _counted(ctx, stmt, rows, bind)),
+             LoopForm(lambda: _counted(ctx, stmt, rows, bind, returning=True), ("sharing",))]
     if count is not None and not has_exit(stmt.body) and _renames(stmt.body):
         forms += [_periodic(ctx, stmt, rows, bind, p) for p in PERIODS if p <= count]
     forms.append(LoopForm(lambda: _counted(ctx, stmt, rows, bind, exchange=True), ("exchange",)))
@@ -327,8 +328,9 @@ def _unroll(ctx: Context, stmt: ast.For, count: int, item: Callable[[int], Value
 # loops of the program
 
 def _counted(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int = 1,
-             exchange: bool = False, blanks: bool = False) -> None:
-    """A loop of the program; `copies` iterations in one, those that remain after it. blanks: as in `Trial`."""
+             exchange: bool = False, blanks: bool = False, returning: bool = False) -> None:
+    """A loop of the program; `copies` iterations in one, those that remain after it. blanks, returning: as in `Trial`.
+    """
     start, stop, step = _span(ctx, rows, copies)
     label = next((n.id for n in ast.walk(stmt.target) if isinstance(n, ast.Name)), "i")
     source = ctx.builder.source
@@ -365,7 +367,7 @@ def _counted(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int = 
         body_live = body_live | ctx.frame.liveness.at_loop[stmt]
     short = rows.count.const is not None and rows.count.const <= UNROLL_TRIPS  # written out, lists are free to change
     fixpoint(ctx, stmt, body_live - frozenset(assigned([ast.Expr(stmt.target)])), once,
-             Trial(copies > 1, exchange, not short, blanks))
+             Trial(returning or copies > 1, exchange, not short, blanks))
     if copies > 1:
         for k in range((rows.count.const or 0) // copies * copies, rows.count.const or 0):
             bind(rows.item(ix(k)))

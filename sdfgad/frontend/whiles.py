@@ -39,7 +39,8 @@ def run_while(ctx: Context, stmt: ast.While) -> None:
         return
     unrolled = LoopForm(lambda: _unrolled_while(ctx, stmt), ("refusal",))
     exchanging = exchanging_form(ctx, stmt, lambda: _conditional(ctx, stmt))
-    forms = [LoopForm(lambda: _conditional(ctx, stmt)), exchanging]
+    returning = LoopForm(lambda: _conditional(ctx, stmt, returning=True), ("sharing",))
+    forms = [LoopForm(lambda: _conditional(ctx, stmt)), returning, exchanging]
     if decided:
         forms.append(changing_form(ctx, lambda: _peeled_while(ctx, stmt)))
     forms.append(changing_form(ctx, lambda: _conditional(ctx, stmt, blanks=True)))
@@ -86,7 +87,8 @@ def _unrolled_while(ctx: Context, stmt: ast.While) -> None:
     breaks_over(ctx, stmt)
 
 
-def _conditional(ctx: Context, stmt: ast.While, blanks: bool = False, rows: Rows | None = None) -> None:
+def _conditional(ctx: Context, stmt: ast.While, blanks: bool = False, rows: Rows | None = None,
+                 returning: bool = False) -> None:
     source = ctx.builder.source
 
     def once(carry: Carry) -> None:
@@ -111,7 +113,7 @@ def _conditional(ctx: Context, stmt: ast.While, blanks: bool = False, rows: Rows
         ended.append(until)
 
     ended: list[str | None] = []
-    fixpoint(ctx, stmt, ctx.frame.liveness.at_loop[stmt], once, Trial(False, True, blanks=blanks))
+    fixpoint(ctx, stmt, ctx.frame.liveness.at_loop[stmt], once, Trial(returning, True, blanks=blanks))
     loop_else(ctx, stmt, ended[-1])
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
-from tests.frontend.checking import check
+from tests.frontend.checking import check, check_both_modes
 
 RANDOM = np.random.default_rng(4)
 W, ROWS = RANDOM.uniform(-0.9, 0.9, 80), RANDOM.uniform(-0.9, 0.9, (80, 3))
@@ -142,3 +142,41 @@ def returned_from_a_branch(w):
 def test_what_another_name_would_not_see_is_refused(program: Callable[..., Any]) -> None:
     with pytest.raises(UnsupportedError, match="changed inside a loop|may be one of several"):
         parse(program, (W,))
+
+
+def relaxed(p, b, sweeps):
+    for _ in range(sweeps):
+        old = p.copy()
+        p[1:-1] = 0.5 * (old[2:] + old[:-2]) - 0.1 * b[1:-1]
+        p[-1] = p[-2] * p[0]
+    return p
+
+
+def handed_back(u, p):
+    b = np.zeros_like(u)
+    for _ in range(70):
+        b[1:-1] = u[2:] - u[:-2]
+        p = relaxed(p, b, 3)
+        u[1:-1] -= 0.01 * (p[2:] - p[:-2])
+    return np.sum(u * u) + np.sum(p)
+
+
+def handed_back_until(u, p):
+    k = 0
+    while np.sum(np.abs(p)) > 0.1 and k < 70:
+        p = relaxed(p, u, 2)
+        k += 1
+    return np.sum(p * u) + k
+
+
+def handed_back_in_part(u, p):
+    for k in range(80):
+        q = relaxed(p, u, 1)
+        p = q if k > 3 else p
+        u *= 0.99
+    return np.sum(p * u)
+
+
+@pytest.mark.parametrize("program", [handed_back, handed_back_until, handed_back_in_part])
+def test_arguments_that_functions_update_and_hand_back_keep_their_names_in_long_loops(program):
+    check_both_modes(program, (np.linspace(0.5, 1.0, 6), np.linspace(-0.4, 0.9, 6)))

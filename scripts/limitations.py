@@ -154,6 +154,8 @@ own.
 * An index that leaves its array raises `OutOfBoundsError`, an `IndexError`, when it depends on loops and on integer
   arrays among the arguments. One that a branch guards or that is computed from data is not checked: negative ones
   count from the end, modulo the length.
+* Slices at places that data decide (`x[i:i + 3]`) may be cut off by the end of their array, but in programs where their
+  size has to agree with another one (`k[2 * i:2 * i + 2] += b`): there they lie inside, or a ValueError is raised.
 * Decorators written in Python run with the function, as in any call; `f.__wrapped__` is the function without them.
 * Numbers, functions, lists and attributes from outside the function are looked up at every call, as Python does; what
   has changed is compiled anew. Floating-point arrays from outside may change their elements freely.

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, INT, describe, int_value
+from sdfgad.frontend.failing import fail, raise_if
 from sdfgad.frontend.fields import Fields, ListChanged, Rebound, Unlike, binding, check_found
 from sdfgad.frontend.liveness import assigned
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
 from sdfgad.frontend.none_or import NOWHERE, blank_of, untold
-from sdfgad.frontend.raising import fail, raise_if
 from sdfgad.frontend.references import references
 from sdfgad.frontend.settled import changing
 from sdfgad.frontend.sharing import SharedPlaces

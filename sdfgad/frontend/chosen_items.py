@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 from sdfgad.errors import UnsupportedError
-from sdfgad.frontend.attempts import UNROLL_TRIPS
+from sdfgad.frontend.attempts import UNROLL_TRIPS, of_kind
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.numbered import counted_item
-from sdfgad.frontend.settled import ItemRefusal, of_kind
+from sdfgad.frontend.settled import ItemRefusal
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import IntValue, ListValue, Value
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.arrays import special_class
+from sdfgad.frontend.attempts import DIFFER, of_sizes
 from sdfgad.frontend.builder import cast, reads_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.values import (
@@ -206,8 +207,8 @@ def broadcast(ctx: Context, shapes: Sequence[Shape]) -> Shape:
         chosen = next((n for n in sizes if n.const != 1), ix(1))
         for n in sizes:
             if n.const != 1 and not same_size(ctx, n, chosen):
-                raise ctx.refuse(f"shapes {', '.join(shape_text(s) for s in shapes)} that do not agree",
-                                 "the sizes have to be equal or 1 whatever the data", "SG103")
+                what = f"shapes {', '.join(map(shape_text, shapes))} that do not agree"
+                raise of_sizes(sizes, ctx.refuse(what, *DIFFER))
         out.append(chosen)
     return tuple(out)
 
@@ -229,14 +230,12 @@ def project(shape: Shape, position: Position) -> Position:
 
 def expand(ctx: Context, value: ArrayValue, shape: Shape) -> ArrayValue:
     """A value broadcast to `shape`, for assignment."""
-    if len(value.shape) > len(shape):
-        surplus = len(value.shape) - len(shape)
-        if any(n.const != 1 for n in value.shape[:surplus]):
-            raise ctx.refuse(f"shape {shape_text(value.shape)} put into shape {shape_text(shape)}", code="SG103")
+    what = f"shape {shape_text(value.shape)} put into shape {shape_text(shape)}"
+    if any(n.const != 1 for n in value.shape[:max(len(value.shape) - len(shape), 0)]):
+        raise ctx.refuse(what, code="SG103")
     for n, m in zip(reversed(value.shape), reversed(shape), strict=False):
         if n.const != 1 and not same_size(ctx, n, m):
-            raise ctx.refuse(f"shape {shape_text(value.shape)} put into shape {shape_text(shape)}",
-                             "the sizes have to be equal or 1 whatever the data", "SG103")
+            raise of_sizes((n, m), ctx.refuse(what, *DIFFER))
     own = value.shape[max(len(value.shape) - len(shape), 0):]
     extra = (ix(0),) * (len(value.shape) - len(own))
     prepared = settle_costly(ctx, value, shape)

@@ -8,12 +8,13 @@ from sdfgad.frontend.arithmetic import both, kept, truth_value
 from sdfgad.frontend.branches import run_if
 from sdfgad.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import BOOL, as_array
+from sdfgad.frontend.failing import fail, raise_if
 from sdfgad.frontend.fields import SHARED
 from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.merge import holder, in_container
 from sdfgad.frontend.none_or import NOWHERE, blank_of
 from sdfgad.frontend.numbered import as_lists
-from sdfgad.frontend.raising import definite_parts, fail, opposite, raise_if
+from sdfgad.frontend.raising import definite_parts, opposite
 from sdfgad.frontend.references import references
 from sdfgad.frontend.structures import mutable_parts
 from sdfgad.frontend.values import ListValue, Maybe, NoneOr, Record, Unbound, Value, contained

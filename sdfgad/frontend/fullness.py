@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, INT
+from sdfgad.frontend.failing import fail, raise_if
 from sdfgad.frontend.merge import Kind
-from sdfgad.frontend.raising import fail, raise_if
 from sdfgad.frontend.surroundings import GONE
 from sdfgad.frontend.values import Grown
 from sdfgad.ir.expr import Index, call, const

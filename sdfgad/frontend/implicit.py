@@ -22,7 +22,7 @@ from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.bodies import implicit as bodies
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, convert, describe
-from sdfgad.frontend.raising import fail
+from sdfgad.frontend.failing import fail
 from sdfgad.frontend.routines import Traced, Translated, held, routine, stored, unchanged, values_alone
 from sdfgad.frontend.values import ArrayValue, Value, ViewValue, is_number
 from sdfgad.ir.own import OWN, PULLED, PUSHED, DerivativeRule

@@ -11,6 +11,7 @@ from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.builder import cast
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, as_array, int_expr
+from sdfgad.frontend.failing import fail, raise_if
 from sdfgad.frontend.messages import (
     MessageBuffers,
     array_and_rest,
@@ -20,7 +21,6 @@ from sdfgad.frontend.messages import (
     size_of,
 )
 from sdfgad.frontend.mpi_given import assigned, flat_of, integers, is_in_place, part_of_flat, root_of, told_integers
-from sdfgad.frontend.raising import fail, raise_if
 from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewValue
 from sdfgad.ir.expr import Const, Expr, call
 from sdfgad.ir.index import ix

@@ -21,6 +21,7 @@ from sdfgad.frontend.attempts import UNROLL_TRIPS
 from sdfgad.frontend.branches import choose
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, int_ix, int_value
+from sdfgad.frontend.failing import fail, raise_if
 from sdfgad.frontend.growing import label_of, rebind, room_for
 from sdfgad.frontend.grown import check_fresh_rows, one_item
 from sdfgad.frontend.grown import item_at as part_of_list
@@ -28,7 +29,7 @@ from sdfgad.frontend.indexing import subscript, write
 from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.merge import Kind, join, same
 from sdfgad.frontend.places import place
-from sdfgad.frontend.raising import fail, opposite, raise_if
+from sdfgad.frontend.raising import opposite
 from sdfgad.frontend.rows import fix, kind_of_rows, put_rows, store_row, taken_apart
 from sdfgad.frontend.settled import Box, Renumber, changing
 from sdfgad.frontend.values import (

@@ -2,15 +2,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from sdfgad.frontend.arithmetic import known_truth, truth_value
-from sdfgad.frontend.comparisons import facts_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, as_array, describe
+from sdfgad.frontend.failing import fail, raise_if
 from sdfgad.frontend.grown import as_data
 from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.none_or import asked, tell
@@ -18,24 +17,12 @@ from sdfgad.frontend.run_texts import known
 from sdfgad.frontend.surroundings import LIBRARIES
 from sdfgad.frontend.values import Grown, ListValue, NoneOr, Record, RunText, Unbound, Value, contained, like
 from sdfgad.ir.expr import Expr, call
-from sdfgad.ir.index import ix
-from sdfgad.ir.program import FAILED, Failure, If, Lib, View
+from sdfgad.ir.program import Failure
 
 
 def always_raises(body: Sequence[ast.stmt]) -> bool:
     """Whether every way through a block ends in raise."""
     return always_exits(body) and not has_exit(body)
-
-
-def raise_if(ctx: Context, condition: Expr, run: Callable[[], None]) -> None:
-    """`run`, which raises, under a condition: behind it everything is as it was, as nobody comes out of it."""
-    builder, frame, source = ctx.builder, ctx.frame, ctx.builder.source
-    names, shared = dict(frame.names), builder.shared
-    with builder.region() as block:
-        builder.scope.facts.extend(facts_of(condition, True))
-        run()
-    frame.names, builder.shared, builder.source = names, shared, source
-    builder.emit(If(condition, tuple(block), (), source))
 
 
 def opposite(condition: Expr) -> Expr:
@@ -130,17 +117,6 @@ def definite_arguments(ctx: Context, callee: Value, arguments: Sequence[Value],
 _OF_NUMBERS = (abs, float, int, round, max, min, sum, len, range, pow)
 _HANDING_ON = (list, tuple, dict, zip, enumerate, reversed, setattr, getattr, hasattr)
 
-
-
-def fail(ctx: Context, failure: Failure) -> None:
-    """Raised at once where every call with these arguments comes by, else by the compiled program."""
-    builder = ctx.builder
-    failure = replace(failure, source=builder.source)
-    if not builder.regions and not builder.quiet and not builder.failures:
-        raise failure.error()
-    view = View(FAILED, (ix(1),), (ix("_0"),), np.dtype(np.int64))
-    builder.emit(Lib("fail", (view,), (), {"which": len(builder.failures), "accumulate": True}, builder.source))
-    builder.failures.append(failure)
 
 
 def _failure(ctx: Context, node: ast.expr) -> Failure:

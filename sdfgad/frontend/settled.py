@@ -3,15 +3,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from sdfgad.errors import UnsupportedError
+from sdfgad.frontend.attempts import of_kind
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.values import Grown, Iterated, ListValue, Maybe, Opaque, Record, Rows, Value
 from sdfgad.ir.index import Ix
-
-Refusal = TypeVar("Refusal", bound=UnsupportedError)
 
 _HELP = "give it a value before the loop or branch"
 
@@ -61,12 +60,6 @@ class GrowingRefusal(UnsupportedError):
     """A refusal because a loop makes a list, `changed`, longer or shorter."""
 
     changed: ListValue | Grown | None = None
-
-
-def of_kind(kind: type[Refusal], found: UnsupportedError) -> Refusal:
-    """A refusal as one of a kind."""
-    return kind(found.what, source=found.source, code=found.code, help=found.help, calls=found.calls,
-                within=found.within)
 
 
 def growing(found: UnsupportedError, changed: ListValue | Grown) -> GrowingRefusal:

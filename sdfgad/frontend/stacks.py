@@ -10,10 +10,10 @@ from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, INT, as_array, int_value
+from sdfgad.frontend.failing import fail, raise_if
 from sdfgad.frontend.growing import Refit, check_kinds, made_longer, once_longer, rebind
 from sdfgad.frontend.grown import first_row, item_at
 from sdfgad.frontend.places import place
-from sdfgad.frontend.raising import fail, raise_if
 from sdfgad.frontend.rows import store_row
 from sdfgad.frontend.settled import growing
 from sdfgad.frontend.structures import mapped

@@ -22,6 +22,7 @@ from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.exchanges import exchange
 from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
+from sdfgad.frontend.failing import raise_if
 from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.generators import Yielding, listed
 from sdfgad.frontend.growing import append, as_list
@@ -34,7 +35,7 @@ from sdfgad.frontend.local_classes import define_class
 from sdfgad.frontend.loops import run_for
 from sdfgad.frontend.managers import run_with
 from sdfgad.frontend.none_or import tell
-from sdfgad.frontend.raising import always_raises, definite, opposite, raise_if, run_assert, run_raise
+from sdfgad.frontend.raising import always_raises, definite, opposite, run_assert, run_raise
 from sdfgad.frontend.renewed import renewed
 from sdfgad.frontend.sets import updated
 from sdfgad.frontend.settled import taken

@@ -14,6 +14,7 @@ from sdfgad.frontend.elementwise import (
     int_ix,
     to_ix,
 )
+from sdfgad.frontend.failing import whole_slice
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.sharing import READ_ONLY_HELP, refuse_stale
 from sdfgad.frontend.sizes import as_integer
@@ -142,6 +143,10 @@ def slice_range(ctx: Context, item: slice | SliceValue, extent: Ix) -> tuple[Ix,
     step = 1 if item.step is None else to_int(ctx, item.step)
     if isinstance(step, IntValue) or step == 0:
         raise ctx.refuse("a slice with a step that is zero or only known at run time", as_integer(ctx, step), "SG105")
+    if step == 1 and ends[0] is not None and ends[1] is not None:
+        whole = whole_slice(ctx, ends[0], ends[1], extent)
+        if whole is not None:
+            return ends[0], whole, 1
     first, count = ctx.builder.scope.slice(ends[0], ends[1], int(step), extent)
     return first, count, int(step)
 

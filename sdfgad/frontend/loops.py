@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import EnumMeta
 
 from sdfgad import names
@@ -42,6 +42,7 @@ from sdfgad.frontend.numbered import as_list, with_numbers
 from sdfgad.frontend.resizing import run_resizing
 from sdfgad.frontend.rhythms import Rhythm, blocks, part, pieces, rhythm_of
 from sdfgad.frontend.settled import ChangingRefusal, Endless, GrowingRefusal, taken
+from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.tables import rows_from_table
 from sdfgad.frontend.values import Entries, Grown, IntValue, Iterated, ListValue, Record, Rows, Value
 from sdfgad.frontend.views import named_int
@@ -230,7 +231,7 @@ def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: 
         return
     forms = [LoopForm(lambda: _counted(ctx, stmt, rows, bind)),
              LoopForm(lambda: _counted(ctx, stmt, rows, bind, returning=True), ("sharing",))]
-    if count is not None and not has_exit(stmt.body) and _renames(stmt.body):
+    if count is not None and not has_exit(stmt.body):
         forms += [_periodic(ctx, stmt, rows, bind, p) for p in PERIODS if p <= count]
     forms.append(LoopForm(lambda: _counted(ctx, stmt, rows, bind, exchange=True), ("exchange",)))
     short = written_out is not None or count is not None and count <= UNROLL_TRIPS
@@ -246,13 +247,6 @@ def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: 
     if short:
         forms += [unrolled, comparing_form(ctx, lambda: _counted(ctx, stmt, rows, bind))]
     first_that_works(ctx, stmt, forms)
-
-
-def _renames(body: Sequence[ast.stmt]) -> bool:
-    """Whether a block may give an array another name."""
-    assignments = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Assign)]
-    return any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) for a in assignments
-               for n in (a.value.elts if isinstance(a.value, ast.Tuple) else [a.value]))
 
 
 def _periodic(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int) -> LoopForm:
@@ -295,7 +289,12 @@ def _behind(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
 
 
 def _exchanged(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
-    _counted(ctx, stmt, rows, bind, exchange=True)
+    back = ctx.mark()
+    try:
+        _counted(ctx, stmt, rows, bind, exchange=True)
+    except SharingRefusal:
+        back()
+        _counted(ctx, stmt, rows, bind, exchange=True, returning=True)
 
 
 # unrolled

@@ -177,6 +177,34 @@ def handed_back_in_part(u, p):
     return np.sum(p * u)
 
 
-@pytest.mark.parametrize("program", [handed_back, handed_back_until, handed_back_in_part])
+def both(u, v):
+    u[1:-1] += 0.1 * (v[2:] - v[:-2])
+    v[1:-1] *= 1.0 - 0.01 * u[1:-1]
+    return u, v
+
+
+def handed_back_in_turn(u, v):
+    for _ in range(67):
+        v, u = both(u, v)
+    return np.sum(u * u * v)
+
+
+def edges(p):
+    p[0] = p[1] * p[2]
+    return p
+
+
+def handed_back_beside_one_made_anew(u, v):
+    for _ in range(66):
+        old = u.copy()
+        u[1:-1] = 0.5 * (old[2:] + old[:-2])
+        u = edges(u)
+        v = edges(v)
+        v = 0.9 * v + 0.1 * u
+    return np.sum(u * v)
+
+
+@pytest.mark.parametrize("program", [handed_back, handed_back_until, handed_back_in_part, handed_back_in_turn,
+                                     handed_back_beside_one_made_anew])
 def test_arguments_that_functions_update_and_hand_back_keep_their_names_in_long_loops(program):
     check_both_modes(program, (np.linspace(0.5, 1.0, 6), np.linspace(-0.4, 0.9, 6)))

@@ -75,8 +75,8 @@ Arguments that are only read may share memory, and each has its own partial deri
 may share none, neither with another argument nor with an array from outside.
 
 Refused: updates of views that NumPy makes read-only, arrays of classes of their own (matrices, masked arrays), `try`
-but for what classes decide (below), `async`, classes made inside whose body has more than methods and constants, or
-whose objects are results, `global` assignments, comprehensions over run-time data, sets that data or
+around indices that may leave their arrays, `async`, classes made inside whose body has more than methods and
+constants, or whose objects are results, `global` assignments, comprehensions over run-time data, sets that data or
 branches change, appending an array that changes in place (append a copy), an item set in a list whose length data
 have decided, or its last one taken
 away, while a name stands for one of its arrays, such a list as a result, or where its length has to be known,
@@ -90,9 +90,14 @@ them while they change places), reading `z` after an update of `z.real` under an
 and the same of what `reshape` and `ravel` make of arrays that are not in C order, where NumPy may show the array
 itself.
 
-`try` with `finally` is taken where its body is not left early, or by `return`, without `except`. `except` of
+`try` with `finally` is taken where its body is not left early, or by `return`. `except` of
 AttributeError, KeyError, TypeError, ImportError or NameError is taken: whether these are raised is known from the
-classes of values. Others depend on the data, and are taken where the handler ends in a bare `raise`. A key or attribute
+classes of values. So are, as branches that data choose, LinAlgError, ValueError, arithmetic errors, AssertionError,
+RuntimeError, classes of the user's and Exception, of what `raise` and `assert` say, matrices without factors or a
+solution (`cholesky`, `solve`, `inv`, ..., which are tried first and then done), Python's own numbers, and `math`.
+A statement that loops, or a branch, in such a body may not change what the handler reads. IndexError, and indices that
+may leave their arrays where everything is caught, are refused; what SciPy's `check_finite` raises is known where
+ValueError is caught. A key or attribute
 that only some of the ways to a point have set may be set again there; who asks for it, or whether it is there, is
 refused.
 

@@ -230,6 +230,13 @@ def _cholesky(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     return [triangle(space, a), Lib("potrf", (space,), (), {}, stmt.source), *back]
 
 
+def _definite(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """Whether the factorisation succeeds, by the routine that would make it."""
+    (a,) = stmt.ins
+    space = forms.workspace(replace(frame, arrays=forms.arrays), a.shape, a.dtype)
+    return [triangle(space, a), Lib("potrf", (space, *stmt.outs), (), {}, stmt.source)]
+
+
 def _cholesky_tangent(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     """Solves with the factor from both sides and a product: `L phi(L^-1 S L^-T)`."""
     (x,), (factor, change) = stmt.outs, stmt.ins
@@ -383,7 +390,7 @@ def _message(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
 
 
 FORMS: Mapping[str, Callable[[Forms, Frame, Lib], list[Stmt]]] = MappingProxyType({
-    "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": _inv, "cholesky": _cholesky,
+    "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": _inv, "cholesky": _cholesky, "definite": _definite,
     "cholesky_tangent": _cholesky_tangent, "cholesky_adjoint": _cholesky_adjoint, "trsolve": _trsolve,
     "det": _determinant, "logdet": _determinant, "detsign": _determinant,
     "eigh": _contiguous, "eig": _contiguous, "svd": _contiguous, "qr": _contiguous, "pinv": _pinv,

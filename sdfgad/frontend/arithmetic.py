@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import sets, sparse
+from sdfgad.frontend import caught, sets, sparse
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
@@ -96,9 +96,9 @@ def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
     if isinstance(left, CHOSEN) or isinstance(right, CHOSEN):
         return on_masked(ctx, ufunc, left, right)
     as_index = integers(ctx, ufunc, left, right)
-    if as_index is not None:
-        return as_index
-    return apply(ctx, ufunc, left, right)
+    result = apply(ctx, ufunc, left, right) if as_index is None else as_index
+    caught.of_operator(ctx, ufunc, left, right, result)
+    return result
 
 
 def _sequences(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import factors, interpolants, numbered, polyfills, sparse, special, vectorized
+from sdfgad.frontend import caught, factors, interpolants, numbered, polyfills, sparse, special, vectorized
 from sdfgad.frontend.advice import ON_DERIVATIVES, is_verb, on_call, on_verb
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import got, is_getter, list_method, of_text
@@ -90,7 +90,10 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
     if (sizes := known_sizes(ctx, callee, arguments, keywords)) is not None:
         known = callee(sizes)
         return invoke(ctx, np.array, [known.tolist()], {}) if isinstance(known, np.ndarray) else known
-    return laid_out(ctx, callee, arguments, keywords, _of_library)
+    arguments = caught.operands(ctx, callee, arguments, keywords)
+    result = laid_out(ctx, callee, arguments, keywords, _of_library)
+    caught.of_call(ctx, callee, arguments, result)
+    return result
 
 
 def _applied(callee: MethodType | Applied | partial[Any]) -> tuple[Value, Sequence[Value], Mapping[str, Value]]:

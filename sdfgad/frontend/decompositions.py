@@ -14,7 +14,7 @@ from sdfgad.frontend.bodies import matrix as matrix_bodies
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import apply, as_array, describe, promote
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.linalg import factorised, library, square, stored, system_dtype
+from sdfgad.frontend.matrix_operations import factorised, library, square, stored, system_dtype
 from sdfgad.frontend.shaping import permuted
 from sdfgad.frontend.values import ArrayValue, Value, ViewValue
 from sdfgad.ir.index import Ix, ix

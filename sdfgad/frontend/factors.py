@@ -14,7 +14,7 @@ from sdfgad.frontend.bodies.packages.sparse_matrices import EntryMatrix
 from sdfgad.frontend.bodies.packages.sparse_matrices import solve as solve_entries
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import apply, as_array, constant_array, describe, promote, same_size
-from sdfgad.frontend.linalg import factorised, library, square, stored, system_dtype
+from sdfgad.frontend.matrix_operations import factorised, library, square, stored, system_dtype
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.values import Opaque, Record, Value, ViewValue
 

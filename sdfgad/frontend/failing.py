@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sdfgad.frontend.caught import note
 from sdfgad.frontend.comparisons import facts_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, INT
@@ -29,6 +30,8 @@ def fail(ctx: Context, failure: Failure) -> None:
     """Raised at once where every call with these arguments comes by, else by the compiled program."""
     builder = ctx.builder
     failure = replace(failure, source=builder.source)
+    if note(ctx, failure):
+        return
     if not builder.regions and not builder.quiet and not builder.failures:
         raise failure.error()
     view = View(FAILED, (ix(1),), (ix("_0"),), np.dtype(np.int64))
@@ -38,10 +41,10 @@ def fail(ctx: Context, failure: Failure) -> None:
 
 def whole_slice(ctx: Context, start: Ix, stop: Ix, extent: Ix) -> Ix | None:
     """The size of a slice whose ends data move together, where its array is not to cut it off: the run stops where it
-    does. None for any other slice, or where that is not assumed."""
+    does. None for any other slice, where that is not assumed, or where a handler would take it for NumPy's error."""
     builder, size = ctx.builder, (stop - start).const
     ranges = {r.var for r in builder.scope.ranges}
-    if builder.assumed.cut_off or size is None or size <= 0 or not start.elems or not {*start.symbols} <= ranges:
+    if ctx.watches or builder.assumed.cut_off or size is None or size <= 0 or not start.elems or not {*start.symbols} <= ranges:
         return None
     left, right = (call(fn, Index(i, INT), Index(end, INT), dtype=BOOL)
                    for fn, i, end in (("lt", start, ix(0)), ("gt", stop, extent)))

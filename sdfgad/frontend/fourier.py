@@ -8,7 +8,7 @@ import numpy as np
 from sdfgad.frontend.bodies import signal as signal_bodies
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array
-from sdfgad.frontend.linalg import library, stored, system_dtype
+from sdfgad.frontend.matrix_operations import library, stored, system_dtype
 from sdfgad.frontend.shaping import permuted, reshaped
 from sdfgad.frontend.values import ArrayValue, Value, ViewValue
 from sdfgad.ir.index import ix

@@ -17,7 +17,8 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.values import ArrayValue, Method, Reading, Value
 
 _LEVELS = frozenset({"debug", "info", "warning", "error", "critical", "exception", "log"})
-_CHANGES = frozenset({
+_FILTERS = (warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings)
+CHANGES = frozenset({
     "append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "sort", "reverse", "fill", "put",
     "resize", "partition", "at", "copyto", "fill_diagonal", "putmask", "place", "put_along_axis", "itemset"})
 """Functions and methods that do something beside giving a result."""
@@ -25,7 +26,7 @@ _CHANGES = frozenset({
 
 def is_ignored(callee: Value) -> bool:
     """Whether a call only tells somebody something: `print`, loggers, `warnings.warn`, writing to the terminal."""
-    if callee is print or callee is warnings.warn:
+    if callee is print or callee is warnings.warn or callee in _FILTERS:
         return True
     name, owner = getattr(callee, "__name__", ""), getattr(callee, "__self__", None)
     if isinstance(owner, (logging.Logger, logging.LoggerAdapter)):
@@ -37,6 +38,10 @@ def is_ignored(callee: Value) -> bool:
 
 def ignore(ctx: Context, node: ast.Call, callee: Value) -> None:
     """Leave out a call; what its arguments do beside giving a value is done."""
+    if callee in _FILTERS:
+        if any(isinstance(n, ast.Constant) and n.value == "error" for n in ast.walk(node)):
+            raise ctx.refuse("warnings as errors", "compare with numbers, or look at the result", "SG102")
+        return
     for part in (*node.args, *(k.value for k in node.keywords)):
         if not all(_harmless(ctx, n) for n in ast.walk(part)):
             ctx.evaluate(ctx, part)
@@ -55,12 +60,12 @@ def _harmless(ctx: Context, node: ast.AST) -> bool:
     if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, (ast.Constant, ast.JoinedStr)):
         return True  # text.format(...)
     if isinstance(node.func, ast.Attribute) and isinstance(ctx.evaluate(ctx, node.func.value), ArrayValue):
-        return node.func.attr not in _CHANGES
+        return node.func.attr not in CHANGES
     callee = ctx.evaluate(ctx, node.func)
     if isinstance(callee, Method):
-        return callee.name not in _CHANGES
+        return callee.name not in CHANGES
     library = (getattr(callee, "__module__", None) or "").split(".")[0] in ("numpy", "math", "time")
-    return getattr(callee, "__name__", "") not in _CHANGES and (
+    return getattr(callee, "__name__", "") not in CHANGES and (
         library or isinstance(callee, (BuiltinFunctionType, type, np.ufunc)))
 
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from sdfgad.frontend.builder import axes, cast, reads_of
+from sdfgad.frontend.caught import check_index
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
     as_array,
@@ -278,6 +279,7 @@ def _array_rule(ctx: Context, array: ArrayValue, extent: Ix) -> Rule:
     domain, position = ctx.builder.domain(array.shape)
     every = to_ix(array.at(position))
     if every is not None:
+        check_index(ctx, every, extent, domain)
         ctx.builder.note_access(every, extent, ctx.here, domain)
 
     def rule(chosen: Position, _: Position) -> Ix:

@@ -15,7 +15,7 @@ from sdfgad.frontend.bodies import interpolation as bodies
 from sdfgad.frontend.bodies import series
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import FLOAT, as_array, convert, describe
-from sdfgad.frontend.linalg import system_dtype
+from sdfgad.frontend.matrix_operations import system_dtype
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.values import Opaque, Value, is_number
 

@@ -16,6 +16,7 @@ from sdfgad.frontend.creation import copyto
 from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text
 from sdfgad.frontend.layout import contracted
 from sdfgad.frontend.masking import CHOSEN
+from sdfgad.frontend.matrix_operations import factorable, factorised, library, square, stored, system_dtype
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
 from sdfgad.frontend.shaping import axis_numbers, permuted, reshaped, squeeze
 from sdfgad.frontend.submatrices import times
@@ -24,9 +25,6 @@ from sdfgad.frontend.views import check_writable, remap
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import axis
-
-_PIVOTS = np.dtype(np.int32)
-"""What LAPACK says about exchanged rows."""
 
 
 def matmul(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
@@ -80,17 +78,6 @@ def _matrix_product(ctx: Context, a: ArrayValue, b: ArrayValue, out: Value) -> V
     result = ctx.builder.view(array, shape)
     ctx.builder.library("matmul", (result.view,), (left.view, right.view))
     return _into(ctx, result, out)
-
-
-def stored(ctx: Context, value: ArrayValue, dtype: np.dtype) -> ViewValue:
-    """An operand of a library operation: data in memory, in the right dtype."""
-    if value.dtype != dtype:
-        value = convert(ctx, value, dtype)
-    before, ctx.label = ctx.label, ""
-    try:
-        return ctx.builder.materialise(value, "operand")
-    finally:
-        ctx.label = before
 
 
 def _summed(ctx: Context, a: ViewValue, b: ViewValue, kind: np.dtype) -> ViewValue:
@@ -293,27 +280,6 @@ def _total(sizes: dict[str, Ix], letters: Sequence[str]) -> Ix:
 
 # linear systems
 
-def system_dtype(dtype: np.dtype) -> np.dtype:
-    """What NumPy computes in."""
-    return np.dtype(np.float64) if dtype.kind not in "fc" else dtype
-
-
-def square(ctx: Context, value: ArrayValue, what: str) -> None:
-    """Refuse what is not one square matrix."""
-    if value.ndim != 2 or not same_size(ctx, *value.shape):
-        raise ctx.refuse(f"{what} of {describe(value)}", "one square matrix at a time", "SG103")
-
-
-def library(ctx: Context, op: str, shape: Sequence[Ix | int], ins: Sequence[ViewValue], kind: np.dtype,
-             **attrs: object) -> ViewValue:
-    """The result of a library operation of one output."""
-    extents = tuple(ix(n) for n in shape)
-    array = ctx.builder.declare(extents, kind, ctx.label or op)
-    result = ctx.builder.view(array, extents)
-    ctx.builder.library(op, (result.view,), tuple(v.view for v in ins), **attrs)
-    return result
-
-
 def solve(ctx: Context, a: Value, b: Value) -> Value:
     """`np.linalg.solve`: a factorisation, which derivatives and other right-hand sides use again, and a solution."""
     matrix, right = as_array(ctx, a), as_array(ctx, b)
@@ -323,17 +289,8 @@ def solve(ctx: Context, a: Value, b: Value) -> Value:
     if right.ndim not in (1, 2) or not same_size(ctx, matrix.shape[0], right.shape[0]):
         raise ctx.refuse(f"a right-hand side with {describe(right)}", code="SG103")
     kind = system_dtype(promote(ctx, (matrix, right)))
-    factors = factorised(ctx, stored(ctx, matrix, kind))
+    factors = factorised(ctx, *factorable(ctx, "inv", [stored(ctx, matrix, kind)]))
     return library(ctx, "solve", right.shape, [*factors, stored(ctx, right, kind)], kind)
-
-
-def factorised(ctx: Context, matrix: ViewValue) -> tuple[ViewValue, ViewValue]:
-    """The triangular factors of a matrix in one array, and how rows were exchanged."""
-    made = []
-    for shape, dtype, label in ((matrix.shape, matrix.dtype, "factors"), (matrix.shape[:1], _PIVOTS, "pivots")):
-        made.append(ctx.builder.view(ctx.builder.declare(shape, dtype, label), shape))
-    ctx.builder.library("lu", tuple(v.view for v in made), (matrix.view,))
-    return made[0], made[1]
 
 
 def solve_triangular(ctx: Context, a: Value, b: Value, trans: Value = 0, lower: bool = False,

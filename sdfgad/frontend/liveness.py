@@ -24,8 +24,13 @@ class Liveness:
     at_loop: dict[ast.stmt, frozenset[str]] = field(default_factory=dict)
     at_body: dict[ast.stmt, frozenset[str]] = field(default_factory=dict)
     around: dict[ast.stmt, frozenset[str]] = field(default_factory=dict)
+    at_handler: dict[ast.ExceptHandler, frozenset[str]] = field(default_factory=dict)
     local: frozenset[str] = frozenset()
     captured: frozenset[str] = frozenset()
+
+    def needed(self, stmt: ast.stmt) -> frozenset[str]:
+        """Names that may be read once a statement is done or has been left."""
+        return self.after[stmt] | self.captured | self.around.get(stmt, frozenset())
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,8 @@ def _leaves(stmt: ast.stmt, kinds: tuple[type, ...]) -> bool:
 def extended(known: Liveness, body: Sequence[ast.stmt], live: frozenset[str]) -> Liveness:
     """The same with the statements of a block that is written into a function, behind which `live` are needed."""
     inner = [n for s in body for n in own_walk(s) if isinstance(n, _SCOPES)]
-    found = Liveness(dict(known.after), dict(known.at_loop), dict(known.at_body), dict(known.around), known.local,
+    found = Liveness(dict(known.after), dict(known.at_loop), dict(known.at_body), dict(known.around),
+                     dict(known.at_handler), known.local,
                      known.captured | frozenset(name for n in inner for name in _read(n)))
     _block(body, live, _Exits(), found)
     return found
@@ -182,6 +188,7 @@ def _stmt(stmt: ast.stmt, live: frozenset[str], exits: _Exits, result: Liveness)
     if isinstance(stmt, ast.With):
         return frozenset().union(*(_read(i.context_expr) for i in stmt.items)) | _block(stmt.body, live, exits, result)
     if isinstance(stmt, ast.Try):
+        result.around[stmt] = exits.after_break | exits.at_continue
         return _try(stmt, live, exits, result)
     if isinstance(stmt, (ast.For, ast.While)):
         return _loop(stmt, live, exits, result)
@@ -189,7 +196,9 @@ def _stmt(stmt: ast.stmt, live: frozenset[str], exits: _Exits, result: Liveness)
 
 
 def _try(stmt: ast.Try, live: frozenset[str], exits: _Exits, result: Liveness) -> frozenset[str]:
-    caught = frozenset().union(*(_block(h.body, live, exits, result) for h in stmt.handlers))
+    for handler in stmt.handlers:
+        result.at_handler[handler] = _block(handler.body, live, exits, result)
+    caught = frozenset().union(*(result.at_handler[h] for h in stmt.handlers))
     begun = _block(stmt.body, _block(stmt.orelse, live, exits, result) | caught, exits, result)
     for inner in stmt.body:
         result.after[inner] |= caught

@@ -52,6 +52,12 @@ class _Returning(ast.NodeTransformer):
                 for k, s in enumerate(made)]
 
 
+def _with_end(body: list[ast.stmt], end: list[ast.stmt]) -> list[ast.stmt]:
+    """A block with what is done before each return in it."""
+    returns = _Returning(end)
+    return [made for s in body for made in returns.all_of(s)]
+
+
 class _Plainer(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
@@ -71,10 +77,14 @@ class _Plainer(ast.NodeTransformer):
         if not node.finalbody or has_exit(node.finalbody) or has_exit([node], (ast.Break, ast.Continue)):
             return node
         if has_exit([node]) and not node.handlers:
-            returns = _Returning(node.finalbody)
-            return [*(made for s in (*node.body, *node.orelse) for made in returns.all_of(s)), *node.finalbody]
+            return [*_with_end([*node.body, *node.orelse], node.finalbody), *node.finalbody]
         if has_exit([node]):
-            return node
+            if not all(isinstance(s, (ast.Expr, ast.Pass)) for s in node.finalbody):
+                return node
+            node.body = _with_end(node.body, node.finalbody)
+            for handler in node.handlers:
+                handler.body = _with_end(handler.body, node.finalbody)
+            node.orelse = _with_end(node.orelse, node.finalbody)
         body: list[ast.stmt] = [ast.copy_location(ast.Try(node.body, node.handlers, node.orelse, []), node)]
         return [*(body if node.handlers else node.body), *node.finalbody]
 

@@ -31,11 +31,22 @@ def opposite(condition: Expr) -> Expr:
 
 def run_raise(ctx: Context, stmt: ast.Raise) -> None:
     """A `raise` statement. In the body of a library function ValueError says what is refused; others are raised."""
+    if stmt.exc is None and ctx.handled:
+        fail(ctx, _handled(ctx))
+        return
     if stmt.exc is None or ctx.frame.quiet and _refuses(stmt.exc):
         why = ast.unparse(stmt.exc.args[0]) if isinstance(stmt.exc, ast.Call) and stmt.exc.args else ""
         raise ctx.refuse(f"these arguments of a library function: {why.strip(chr(39))}" if why else "a bare raise",
                          "" if why else "name the exception", "SG102")
     fail(ctx, _failure(ctx, stmt.exc))
+
+
+def _handled(ctx: Context) -> Failure:
+    """What a handler lets go on."""
+    first, *others = ctx.handled[-1]
+    if any((f.form, f.arguments) != (first.form, first.arguments) for f in others):
+        raise ctx.refuse("a bare raise of one of several exceptions", "name the exception", "SG102")
+    return first
 
 
 def _refuses(node: ast.expr) -> bool:

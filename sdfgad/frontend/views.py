@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from sdfgad.frontend.builder import axes
+from sdfgad.frontend.caught import check_index
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
     describe,
@@ -131,6 +132,7 @@ def one_index(ctx: Context, item: Value, extent: Ix) -> Ix:
     i = int_ix(item)
     low, high = ctx.builder.scope.bounds(i)
     size = extent.const
+    check_index(ctx, i, extent)
     noted = ctx.builder.note_access(i, extent, ctx.here)
     if size is not None and not noted and ((low is not None and low >= size) or (high is not None and high < -size)):
         raise ctx.refuse(f"index {i}, which is out of bounds for {size} elements", code="SG105")

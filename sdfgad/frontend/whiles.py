@@ -7,6 +7,7 @@ from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.arithmetic import known_truth, truth_value
 from sdfgad.frontend.attempts import UNROLL_TRIPS
 from sdfgad.frontend.carried import Carry, Trial, after_loop, close_carry, fixpoint, kept_count, open_carry, restore
+from sdfgad.frontend.caught import NUMBER
 from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
 from sdfgad.frontend.counted import lists_of, run_counted
 from sdfgad.frontend.elementwise import BOOL, as_array
@@ -131,4 +132,6 @@ def _set(ctx: Context, flag: str, test: Value, until: str | None = None) -> None
     ctx.builder.consume(value)
     if until is not None:
         e = call("select", Load(until, (), BOOL), const(False, BOOL), e, dtype=BOOL)
+    for watch in (w for w in ctx.watches if w.raised):  # an exception ends the loop
+        e = call("and", e, call("eq", Load(watch.raised, (), NUMBER), const(0, NUMBER), dtype=BOOL), dtype=BOOL)
     ctx.builder.store(flag, (), e)

@@ -269,6 +269,14 @@ def _cholesky(a: np.ndarray) -> np.ndarray:
     return np.linalg.cholesky(low + np.conj(np.tril(a, -1)).T)
 
 
+def _definite(a: np.ndarray) -> np.ndarray:
+    try:
+        _cholesky(a)
+    except np.linalg.LinAlgError:
+        return np.array([False])
+    return np.array([True])
+
+
 def _eigh(a: np.ndarray, vectors: bool = True) -> np.ndarray:
     values, found = np.linalg.eigh(a)
     return np.vstack([found, values[None]])
@@ -324,6 +332,7 @@ def _unseal(saved: np.ndarray, seal: np.ndarray, what: str) -> np.ndarray:
 
 LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": np.linalg.inv, "cholesky": _cholesky, "trsolve": _trsolve,
+    "definite": _definite,
     "eigh": _eigh, "eig": _eig, "svd": _svd, "qr": _qr, "pinv": lambda a, rcond: np.linalg.pinv(a, rcond),
     "own": lambda value, *read, rule: value,
     "cholesky_tangent": _cholesky_tangent, "cholesky_adjoint": _cholesky_adjoint,

@@ -9,7 +9,8 @@ from sdfgad.ir.program import Lib, View
 
 SHAPES: Mapping[str, str] = MappingProxyType({
     "lu": "nn->nn,n", "solve": "nn,n,n*->n*", "inv": "nn->nn", "cholesky": "nn->nn", "trsolve": "nn,n*->n*",
-    "det": "nn,n->1", "logdet": "nn,n->1", "detsign": "nn,n->1", "argsort": "n->n", "fft": "*->*", "pinv": "nm->mn",
+    "definite": "nn->1", "det": "nn,n->1", "logdet": "nn,n->1", "detsign": "nn,n->1", "argsort": "n->n",
+    "fft": "*->*", "pinv": "nm->mn",
     "cholesky_tangent": "nn,nn->nn", "cholesky_adjoint": "nn,nn->nn", "eigh": "nn->pn", "svd": "mn->pq", "qr": "mn->pn",
     "eig": "nn->pn",
     "seal": "*->*,", "unseal": "*,->*", "fail": "->1"})

@@ -240,6 +240,15 @@ def _inverse(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
     return list(forms.block(frame, steps))
 
 
+def _definite(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """What the routine of the factorisation says, of which nobody else hears."""
+    (told,), (a,) = stmt.outs, stmt.ins
+    space, (info, well) = forms.workspace(frame, a.shape, a.dtype), forms.info(frame)
+    fine = call("eq", Load(info.array, info.at((ix(0),)), _INT32), const(0, _INT32), dtype=_BOOL)
+    return [triangle(space, a), well, Lib("potrf", (space, info), (), {}, stmt.source),
+            Map((), (Store(told.array, told.at((ix(0),)), fine),), stmt.source)]
+
+
 def _cholesky_adjoint(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
     """`S = L^-T phi(L^T C) L^-1` for the lower triangle C of the cotangent, where phi takes the lower triangle and half
     the diagonal; what goes to an element below the diagonal is S there and above (I. Murray, "Differentiation of the
@@ -381,7 +390,8 @@ def _ascends(frame: Frame, view: View) -> bool:
 
 OPERATIONS: Mapping[str, Form | None] = MappingProxyType({
     "matmul": _product, MATMULS: _products, "lu": _told("getrf", SINGULAR), "solve": _told("getrs"), "inv": _inverse,
-    "cholesky": _told("potrf", SINGULAR), "cholesky_tangent": None, "cholesky_adjoint": _cholesky_adjoint,
-    "trsolve": None, "det": None, "logdet": None, "detsign": None, "pinv": None, "eigh": _eigh, "svd": _svd, "qr": _qr,
-    "argsort": _argsort, "fft": _fft, "seal": None, "unseal": None})
+    "cholesky": _told("potrf", SINGULAR), "definite": _definite, "cholesky_tangent": None,
+    "cholesky_adjoint": _cholesky_adjoint, "trsolve": None, "det": None, "logdet": None, "detsign": None,
+    "pinv": None, "eigh": _eigh, "svd": _svd, "qr": _qr, "argsort": _argsort, "fft": _fft, "seal": None,
+    "unseal": None})
 """Forms of the device; None: as on the processor."""

@@ -53,6 +53,11 @@ def _square(stmt: Lib, frame: Frame) -> str:
     return f"sg::{stmt.op}({_sizes(frame, stmt.ins[0].shape[0])}, {', '.join(operands)})"
 
 
+def _definite(stmt: Lib, frame: Frame) -> str:
+    (matrix,), (told,) = stmt.ins, stmt.outs
+    return f"sg::definite({_sizes(frame, matrix.shape[0])}, {_matrix(frame, matrix)}, {pointer(told.array)})"
+
+
 def _lu(stmt: Lib, frame: Frame) -> str:
     factors, pivots = stmt.outs
     return (f"sg::lu({_sizes(frame, factors.shape[0])}, {_matrix(frame, stmt.ins[0])}, {_matrix(frame, factors)}, "
@@ -134,6 +139,7 @@ def _fail(stmt: Lib, frame: Frame) -> str:
 
 _CALLS: Mapping[str, Callable[[Lib, Frame], str]] = MappingProxyType({
     "lu": _lu, "solve": _solve, "trsolve": _trsolve, "inv": _square, "cholesky": _square, "cholesky_tangent": _square,
-    "cholesky_adjoint": _square, "det": _determinant, "logdet": _determinant, "detsign": _determinant,
+    "definite": _definite, "cholesky_adjoint": _square, "det": _determinant, "logdet": _determinant,
+    "detsign": _determinant,
     "eigh": _decomposition, "svd": _decomposition, "qr": _decomposition, "pinv": _pinv, "argsort": _argsort,
     "fft": _fft, "seal": _seal, "unseal": _unseal, "fail": _fail})

@@ -245,10 +245,13 @@ template <class T> inline void getri(Memory &memory, int64_t n, T *a, int64_t le
     Workspace<T> work(memory, size);
     getri_(int(n), a, rows, pivots, work.data(), int(size));
 }
-// Lower factor in place; the strict upper triangle stays as it is.
-template <class T> inline void potrf(int64_t n, T *a, int64_t lead) {
+// Lower factor in place, where there is one; the strict upper triangle stays as it is.
+template <class T> inline bool definite(int64_t n, T *a, int64_t lead) {
     BlasThreads pool(factor_threads(n));
-    if (n > 0 && potrf_(int(n), a, int(std::max(lead, n))) != 0) throw Singular{};
+    return n <= 0 || potrf_(int(n), a, int(std::max(lead, n))) == 0;
+}
+template <class T> inline void potrf(int64_t n, T *a, int64_t lead) {
+    if (!definite(n, a, lead)) throw Singular{};
 }
 // How many rows are zero, from the last one back or from the first one on.
 template <class T> inline int64_t zero_rows(int64_t m, int64_t n, const T *x, int64_t lead, bool back) {

@@ -136,6 +136,15 @@ template <class T> inline void cholesky(int64_t n, const T *a, int64_t a_lead, T
     }
     l.put(out, lead);
 }
+template <class T> inline void definite(int64_t n, const T *a, int64_t a_lead, bool *out) {
+    Square<T> l(n, n);
+    try {
+        cholesky(n, a, a_lead, l.held.data(), n);
+        *out = true;
+    } catch (const Singular &) {
+        *out = false;
+    }
+}
 // L' = L phi(L^-1 S L^-T), S the symmetric matrix with the lower triangle of A'; phi halves the diagonal.
 template <class T>
 inline void cholesky_tangent(int64_t n, const T *l, int64_t l_lead, const T *a, int64_t a_lead, T *out, int64_t lead) {

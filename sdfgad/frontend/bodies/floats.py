@@ -61,3 +61,24 @@ def nextafter(x1, x2):
     most = np.copysign(np.finfo(kind).max, x1).astype(kind)
     moved = np.where(np.isinf(x1), most, x1 + np.where(up, step, -step))
     return np.where(x1 == x2, x1, np.where(np.isnan(x1) | np.isnan(x2), x1 + x2, moved))[()]
+
+
+def makes_nan(result, *arguments):
+    """Whether a function of numbers has no value at these."""
+    found = np.isnan(result)
+    for argument in arguments:
+        found = found & (argument == argument)
+    return found
+
+
+def makes_infinity(result, *arguments):
+    """Whether a function is infinite at finite numbers."""
+    found = np.isinf(result)
+    for argument in arguments:
+        found = found & np.isfinite(argument)
+    return found
+
+
+def is_any_open(*arrays):
+    """Whether any element is infinite or NaN."""
+    return not all(np.all(np.isfinite(array)) for array in arrays)

@@ -73,7 +73,9 @@ def _getri(frame: Frame, stmt: Lib) -> str:
 
 
 def _potrf(frame: Frame, stmt: Lib) -> str:
-    return f"sg::potrf({sizes_of(frame, stmt.outs[0].shape[0])}, {lead_of(frame, stmt.outs[0])})"
+    matrix, *told = stmt.outs
+    call = f"({sizes_of(frame, matrix.shape[0])}, {lead_of(frame, matrix)})"
+    return f"{access(frame, told[0].array, told[0].at((ix(0),)))} = sg::definite{call}" if told else f"sg::potrf{call}"
 
 
 def _potrf_adjoint(frame: Frame, stmt: Lib) -> str:

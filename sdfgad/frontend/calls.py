@@ -189,6 +189,8 @@ def _ufunc(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], keywords: 
     out = out_place(ctx, out)
     dtype = keywords.pop("dtype", None)
     where = keywords.pop("where", True)
+    if keywords.get("casting") == "same_kind":  # what it is anyway
+        del keywords["casting"]
     if keywords or len(arguments) != ufunc.nin:
         raise ctx.refuse(f"these arguments of numpy.{ufunc.__name__}: {', '.join(keywords) or len(arguments)}",
                          "use np.where for a condition", "SG101")
@@ -276,6 +278,9 @@ def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keyw
     body = polyfills.body_of(callee) if isinstance(callee, type) else polyfills.routine(callee)
     if body is not None:
         return _polyfill(ctx, callee, body, [sparse.given(ctx, a) for a in arguments], keywords)
+    if is_of_constants(callee) and callee.__module__.startswith(__package__):
+        raise ctx.refuse("a library function of places or sizes that are not known before the call",
+                         "make them outside of the function, or of numbers", "SG103")
     help = on_call(callee, "only NumPy functions and Python functions with source are understood")
     raise ctx.refuse(f"a call of {describe(callee)}", help, "SG121")
 

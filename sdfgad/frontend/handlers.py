@@ -193,9 +193,10 @@ def _certain(body: Sequence[ast.stmt], line: int) -> bool:
     Loops, branches and comprehensions are translated several times, or for all of their runs at once.
     """
     around = [s for s in body if s.lineno <= line <= (s.end_lineno or line)]
-    return bool(around) and all(isinstance(s, _SIMPLE) and not any(isinstance(n, _REPEATED) for n in ast.walk(s))
-                                for s in around)
+    return bool(around) and all(isinstance(s, (*_SIMPLE, *_IMPORTS)) for s in around) and not any(
+        isinstance(n, _REPEATED) for s in around for n in ast.walk(s))
 
 
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+_IMPORTS = (ast.Import, ast.ImportFrom)
 _REPEATED = (ast.BoolOp, ast.IfExp, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp, ast.Lambda)

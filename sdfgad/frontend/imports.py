@@ -30,4 +30,4 @@ def _imported(ctx: Context, stmt: ast.Import | ast.ImportFrom, alias: ast.alias)
             return alias.asname or alias.name, import_module(f"{stmt.module}.{alias.name}")
         return alias.asname or alias.name, found_outside(ctx, module, alias.name, getattr(module, alias.name))
     except ImportError as error:
-        raise ctx.refuse(f"an import that fails: {error}", code="SG102") from error
+        raise ctx.raises(type(error), f"an import that fails: {error}", code="SG102") from error

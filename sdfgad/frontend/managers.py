@@ -32,7 +32,7 @@ def _run_as_loop(ctx: Context, stmt: ast.With, run_for: Callable[[Context, ast.F
     callee = ctx.evaluate(ctx, call.func) if isinstance(call, ast.Call) else None
     made = inspect.unwrap(callee) if isinstance(callee, FunctionType) and (
         callee.__code__.co_filename == contextlib.__file__) else None
-    if made is None or len(stmt.items) > 1 or not isinstance(call, ast.Call):
+    if made is None or callee is np.printoptions or len(stmt.items) > 1 or not isinstance(call, ast.Call):
         return False
     if has_exit(stmt.body):
         raise ctx.refuse("a with statement that is left early, of a function with contextlib.contextmanager",

@@ -8,7 +8,7 @@ from sdfgad.frontend.liveness import has_exit
 
 
 def plain_statements(stmt: ast.stmt) -> list[ast.stmt]:
-    """while (x := e) > 0: s   ->   while True: if not (x := e) > 0: break ; s
+    """while a and (x := e) > 0: s   ->   while True: if not a: break ; if not (x := e) > 0: break ; s
 
     (a if e else b).m(x)   ->   if e: a.m(x) else: b.m(x)
 
@@ -91,7 +91,9 @@ class _Plainer(ast.NodeTransformer):
     def visit_While(self, node: ast.While) -> ast.While:
         self.generic_visit(node)
         if not node.orelse and _binds(node.test):
-            left = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
-            node.body.insert(0, ast.fix_missing_locations(ast.copy_location(left, node.test)))
+            both = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)
+            parts = node.test.values if both else [node.test]  # type: ignore[attr-defined]
+            left = [ast.copy_location(ast.If(ast.UnaryOp(ast.Not(), p), [ast.Break()], []), p) for p in parts]
+            node.body[:0] = map(ast.fix_missing_locations, left)
             node.test = ast.copy_location(ast.Constant(True), node.test)
         return node

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import statistics as statistics_of_python
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -90,6 +91,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.modf: numeric.modf, np.divmod: numeric.divmod_of, np.unwrap: numeric.unwrap,
     np.fft.rfft2: signals.rfft2, np.fft.irfft2: signals.irfft2, np.fft.rfftn: signals.rfftn,
     np.fft.irfftn: signals.irfftn, signals.scaled_fft: signals.scaled_fft, signals.scaled_ifft: signals.scaled_ifft,
+    **{getattr(statistics_of_python, name): body for name, body in statistics.FUNCTIONS.items()},
     math.prod: special.product, math.dist: special.distance, math.radians: special.radians,
     math.degrees: special.degrees, math.fmod: special.fmod, math.modf: special.modf, math.isclose: special.isclose,
     math.fsum: numeric.fsum,
@@ -111,6 +113,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.argpartition: orders.argpartition, np.fft.hfft: signals.hfft, np.fft.ihfft: signals.ihfft,
     np.nancumprod: numeric.nancumprod, np.nanargmax: numeric.nanargmax, np.nanargmin: numeric.nanargmin,
     np.signbit: numeric.signbit, np.isrealobj: joining.isrealobj, np.iscomplexobj: joining.iscomplexobj,
+    np.isreal: joining.isreal, np.iscomplex: joining.iscomplex,
     np.iterable: joining.iterable,
     np.ma.getmask: mapping.getmask, np.ma.is_masked: mapping.is_masked, np.ma.isMaskedArray: mapping.is_masked,
     np.apply_along_axis: mapping.apply_along_axis, np.fromfunction: mapping.fromfunction,

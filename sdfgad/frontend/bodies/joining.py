@@ -233,3 +233,11 @@ def iscomplexobj(x):
 
 def iterable(y):
     return np.ndim(y) > 0
+
+
+def isreal(x):
+    return np.imag(x) == 0
+
+
+def iscomplex(x):
+    return np.imag(x) != 0

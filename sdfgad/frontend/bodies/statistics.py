@@ -192,3 +192,41 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     # The ends as they stand: beside an infinity, or equal places, the formula gives no number.
     inside = np.where(v == places[0], values[0], np.where(v == places[-1], values[-1], inside))
     return np.where(v < places[0], before, np.where(v > places[-1], after, inside))[()] * 1.0
+
+
+def mean_of_numbers(data):
+    values = list(data)
+    return sum(values) / len(values)
+
+
+def _squares(data):
+    values = list(data)
+    middle = sum(values) / len(values)
+    return sum([(v - middle) ** 2 for v in values]), len(values)
+
+
+def variance_of_numbers(data):
+    squares, count = _squares(data)
+    return squares / (count - 1)
+
+
+def variance_of_all_numbers(data):
+    squares, count = _squares(data)
+    return squares / count
+
+
+def float_mean(data):
+    return float(mean_of_numbers(data))
+
+
+def deviation_of_numbers(data):
+    return float(variance_of_numbers(data) ** 0.5)
+
+
+def deviation_of_all_numbers(data):
+    return float(variance_of_all_numbers(data) ** 0.5)
+
+
+FUNCTIONS = {"mean": mean_of_numbers, "fmean": float_mean, "variance": variance_of_numbers,
+             "pvariance": variance_of_all_numbers, "stdev": deviation_of_numbers, "pstdev": deviation_of_all_numbers}
+"""Those of Python: what they are made of decides whether results are numbers of Python or of NumPy."""

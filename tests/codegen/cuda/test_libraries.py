@@ -192,6 +192,26 @@ def test_the_stand_ins_look(before: str, after: str, said: str | None) -> None:
                 forward(a)
 
 
+def test_a_matrix_without_a_factor_is_caught() -> None:
+    """What the routine says decides, and is no trouble."""
+    def factor(a: np.ndarray) -> float:
+        noise = 1.0
+        for _ in range(5):
+            try:
+                found = np.linalg.cholesky(a + noise * np.eye(3))
+                break
+            except np.linalg.LinAlgError:
+                noise = noise * 2.0
+        return np.sum(found * a)
+
+    for least in (2.0, -5.0):
+        a = np.diag([4.0, 3.0, least]) + 0.1
+        expected = sdfgad.value_and_grad(factor)(a)
+        with running_here():
+            for one, other in zip(sdfgad.value_and_grad(factor)(a), expected, strict=True):
+                agree(one, other)
+
+
 def test_routines_work_in_what_the_plan_has() -> None:
     """One that asks for more takes more where there is no limit, which is measured, and is an error where there is."""
     def less(text: str) -> str:

@@ -3,6 +3,8 @@
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import numpy as np
 
 _range = range
@@ -227,6 +229,7 @@ def deviation_of_all_numbers(data):
     return float(variance_of_all_numbers(data) ** 0.5)
 
 
-FUNCTIONS = {"mean": mean_of_numbers, "fmean": float_mean, "variance": variance_of_numbers,
-             "pvariance": variance_of_all_numbers, "stdev": deviation_of_numbers, "pstdev": deviation_of_all_numbers}
+FUNCTIONS = MappingProxyType({
+    "mean": mean_of_numbers, "fmean": float_mean, "variance": variance_of_numbers,
+    "pvariance": variance_of_all_numbers, "stdev": deviation_of_numbers, "pstdev": deviation_of_all_numbers})
 """Those of Python: what they are made of decides whether results are numbers of Python or of NumPy."""

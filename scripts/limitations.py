@@ -123,6 +123,8 @@ own.
 
 * Integers, booleans and comparisons carry no gradient; a branch is differentiated as taken.
 * `abs` has slope 0 at 0; ties of `maximum`, `minimum`, `max`, `min` share equally.
+* `scipy.special.entr(x)`, `rel_entr(x, y)` and `kl_div(x, y)` have slope 0 along x at x = 0, where it is infinite: sums
+  over shares, some of which are zero, keep the slopes of the others.
 * A partial derivative that is infinite (`sqrt` at 0) where its cotangent is exactly zero counts as zero, in
   whatever form it stands. Where an operand of a product is itself infinite or NaN, gradient entries that have a
   term with it may be NaN, whatever the cotangent; all others are right (docs/decisions/0016).

@@ -77,7 +77,15 @@ def _of_square(function: Any, op: str, what: str) -> Callable[[Context, Value], 
 
 
 inverse = _of_square(np.linalg.inv, "inv", "the inverse")
-cholesky = _of_square(np.linalg.cholesky, "cholesky", "the Cholesky factor")
+_lower_factor = _of_square(np.linalg.cholesky, "cholesky", "the Cholesky factor")
+
+
+def cholesky(ctx: Context, a: Value, *, upper: Value = False) -> Value:
+    """`np.linalg.cholesky`, which reads the half that it gives."""
+    if not upper:
+        return _lower_factor(ctx, a)
+    factor = _lower_factor(ctx, ctx.invoke(ctx, matrix_bodies.adjoint, [as_array(ctx, a)], {}))
+    return ctx.invoke(ctx, matrix_bodies.adjoint, [factor], {})
 
 
 def det(ctx: Context, a: Value) -> Value:
@@ -198,7 +206,9 @@ def svd(ctx: Context, a: Value, full_matrices: Value = True, compute_uv: Value =
     """`np.linalg.svd`: with as many singular vectors as values, or the values alone."""
     matrix = as_array(ctx, a)
     if hermitian:
-        raise ctx.refuse("np.linalg.svd with hermitian=True", "use np.linalg.eigh", "SG101")
+        if compute_uv:
+            raise ctx.refuse("singular vectors with hermitian=True", "use np.linalg.eigh", "SG101")
+        matrix = ctx.invoke(ctx, matrix_bodies.hermitian, [matrix], {})
     m, n = _extents(ctx, matrix, "the singular values")
     if compute_uv and full_matrices and m != n:
         raise ctx.refuse("all singular vectors of a matrix that is not square", "use full_matrices=False", "SG101")
@@ -243,6 +253,8 @@ def pinv(ctx: Context, a: Value, rcond: Value = None, hermitian: Value = False, 
     cut = rtol or (1e-15 if rcond is None else rcond)
     if not isinstance(cut, (int, float)):
         raise ctx.refuse("a tolerance that is not a number", "write the number into the call")
+    if hermitian:
+        matrix = ctx.invoke(ctx, matrix_bodies.hermitian, [matrix], {})
     if matrix.ndim > 2:
         return of_each(ctx, np.linalg.pinv, matrix, [(n, m)], (), cut)[0]
     if cut > max(m, n) * float(np.finfo(kind).eps):

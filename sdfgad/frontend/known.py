@@ -60,6 +60,15 @@ def contents(ctx: Context, value: Value) -> np.ndarray | None:
     return ctx.builder.constants[value.view.array]
 
 
+def settled(ctx: Context, value: Value) -> Value:
+    """A number, or lists of numbers, if they are known now, and None otherwise."""
+    data = contents(ctx, value)
+    if data is not None:
+        return data.tolist()
+    items = plain_list(value)
+    return items if is_number(items) or isinstance(items, (tuple, list)) and is_known(items) else None
+
+
 def number_of_bins(ctx: Context, x: Value) -> int:
     """How long `np.bincount(x)` is, of an array whose contents are known."""
     data = contents(ctx, x)

@@ -6,6 +6,7 @@ from string import ascii_letters
 
 import numpy as np
 
+from sdfgad.arrays import native
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.bodies import matrix as matrix_bodies
 from sdfgad.frontend.bodies import order as order_bodies
@@ -159,11 +160,14 @@ def einsum_path(ctx: Context, subscripts: Value, *operands: Value, optimize: Val
     return ListValue(list(path), len(ctx.builder.regions)), told
 
 
-def einsum(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = False) -> Value:
+def einsum(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = False, dtype: Value = None,
+           casting: Value = "safe") -> Value:
     """`np.einsum` with letters."""
     if not isinstance(subscripts, str):
         subscripts, operands = _lettered(ctx, [subscripts, *operands])
     values = [as_array(ctx, v) for v in operands]
+    if dtype is not None:
+        values = [as_array(ctx, convert(ctx, v, native(np.dtype(dtype)))) for v in values]
     inputs, arrow, output = _without_ellipsis(ctx, subscripts.replace(" ", ""), values).partition("->")
     names = inputs.split(",")
     if len(names) != len(values) or any(len(n) != v.ndim for n, v in zip(names, values, strict=True)):

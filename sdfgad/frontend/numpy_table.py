@@ -38,6 +38,7 @@ from sdfgad.frontend.arithmetic import binary, kept, known_truth, truth_value
 from sdfgad.frontend.attributes import conjugated, imag, real
 from sdfgad.frontend.bodies import implicit as implicit_bodies
 from sdfgad.frontend.bodies import mapping as mapping_bodies
+from sdfgad.frontend.bodies import order as order_bodies
 from sdfgad.frontend.bodies import scipy as scipy_bodies
 from sdfgad.frontend.bodies import shape as shape_bodies
 from sdfgad.frontend.bodies import special as special_bodies
@@ -63,7 +64,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.grown import as_long
 from sdfgad.frontend.indexing import accumulate_at, subscript
 from sdfgad.frontend.keyed import Numbered
-from sdfgad.frontend.known import number_of_bins
+from sdfgad.frontend.known import number_of_bins, settled
 from sdfgad.frontend.masking import check_cast
 from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Value, ViewValue, is_int, is_number
 from sdfgad.frontend.views import check_writable, named_int
@@ -324,7 +325,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     math.trunc: _rounding(math.trunc, np.trunc), math.erf: _math(math.erf, "erf"),
     math.erfc: _math(math.erfc, "erfc"), math.gamma: _math(math.gamma, "gamma"),
     math.lgamma: _math(math.lgamma, "gammaln"), special_bodies.of_order: special.of_order,
-    statistics_bodies.number_of_bins: number_of_bins, special_bodies.of_numbers: special.of_numbers,
+    statistics_bodies.number_of_bins: number_of_bins, order_bodies.settled: settled,
+    special_bodies.of_numbers: special.of_numbers,
     special_bodies.of_shapes: special.of_shapes,
     **{getattr(np.emath, n): _of_complex(getattr(np, n)) for n in (
         "sqrt", "log", "log10", "arcsin", "arccos", "arctanh", "power")},

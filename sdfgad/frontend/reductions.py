@@ -280,8 +280,9 @@ def mean(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdi
     return apply(ctx, np.true_divide, total, count)
 
 
-def trace(ctx: Context, a: Value, offset: Value = 0, axis1: Value = 0, axis2: Value = 1) -> Value:
-    return sum_(ctx, ctx.invoke(ctx, np.diagonal, [a, offset, axis1, axis2], {}), -1)
+def trace(ctx: Context, a: Value, offset: Value = 0, axis1: Value = 0, axis2: Value = 1,
+          dtype: Value = None) -> Value:
+    return sum_(ctx, ctx.invoke(ctx, np.diagonal, [a, offset, axis1, axis2], {}), -1, dtype)
 
 
 # Python's own

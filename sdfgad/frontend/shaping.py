@@ -25,6 +25,7 @@ from sdfgad.frontend.elementwise import (
     shape_text,
 )
 from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.known import contents
 from sdfgad.frontend.layout import copied_or_shared, needs_no_copy, order_of
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import ArrayValue, Grown, IntValue, Lazy, ListValue, Shape, Value
@@ -248,7 +249,8 @@ def flatten(ctx: Context, a: Value, order: str = "C") -> Value:
 
 # joins
 
-def concatenate(ctx: Context, arrays: Value, axis: Value = 0, dtype: Value = None) -> Value:
+def concatenate(ctx: Context, arrays: Value, axis: Value = 0, dtype: Value = None,
+                casting: Value = "same_kind") -> Value:
     if isinstance(arrays, (ArrayValue, Grown)):
         return _joined_rows(ctx, as_array(ctx, arrays), axis, dtype)
     parts = [as_array(ctx, v) for v in items_of(ctx, arrays)]
@@ -295,6 +297,9 @@ def stack(ctx: Context, arrays: Value, axis: Value = 0) -> Value:
 
 
 def repeat(ctx: Context, a: Value, repeats: Value, axis: Value = None) -> Value:
+    known = contents(ctx, repeats)
+    if known is not None:
+        repeats = int(known.flat[0]) if known.size == 1 else tuple(known.tolist())
     if isinstance(repeats, (tuple, ListValue)):
         return ctx.invoke(ctx, joining_bodies.repeat_each, [as_array(ctx, a), repeats, axis], {})
     value, count = as_array(ctx, a), to_int(ctx, repeats)

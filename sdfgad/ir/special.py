@@ -44,7 +44,10 @@ def _function(formula: Callable[..., Any], limits: Mapping[float, float], pole: 
 
 
 def _quantile(mp: Any, p: float) -> Any:
-    return mp.sqrt(2) * mp.erfinv(2 * mp.mpf(p) - 1) if 0 < p < 1 else _end(p, 0, 1)
+    if not 0 < p < 1:
+        return _end(p, 0, 1)
+    with mp.workdps(_DIGITS - math.frexp(p)[1] // 3):  # 2 p - 1 has to keep the digits of p
+        return mp.sqrt(2) * mp.erfinv(2 * mp.mpf(p) - 1)
 
 
 def _end(x: float, low: float, high: float) -> float:

@@ -121,7 +121,8 @@ def _quotient_slope(y: Term, a: Term, b: Term) -> Term:
 
 
 def _floor_quotient(a: Term, b: Term) -> Term:
-    return (a / b).apply("floor")
+    # Not the floor of a quotient, which is rounded: 1.0 % 0.1 takes 0.1 away nine times.
+    return a.apply("floordiv", b)
 
 
 def _share(a: Term, b: Term, larger: float = 1, smaller: float = 0) -> Term:

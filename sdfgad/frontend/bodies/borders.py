@@ -32,6 +32,9 @@ def pad(array, pad_width, mode="constant", constant_values=0, end_values=0, stat
 
 def pairs(given, count):
     """What `np.pad` takes for all axes at once, for one border and the other, or for each axis."""
+    if isinstance(given, dict):
+        each = [given.get(k, given.get(k - count, (0, 0))) for k in range(count)]
+        return [pairs(w, 1)[0] for w in each]
     if isinstance(given, (int, float)) or np.ndim(given) == 0:
         return [(given, given) for _ in range(count)]
     if isinstance(given[0], (int, float)) or np.ndim(given[0]) == 0:

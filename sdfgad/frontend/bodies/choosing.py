@@ -84,18 +84,21 @@ def nanpercentile(a, q, axis=None, keepdims=False):
     return nanquantile(a, share, axis, keepdims)
 
 
+def _within(places, count, mode):
+    """Places of `count` elements as a mode of `np.put` and `np.choose` takes them."""
+    if mode == "raise":
+        return places
+    return np.clip(places, 0, count - 1) if mode == "clip" else np.remainder(places, count)
+
+
 def put(a, ind, v, mode="raise"):
-    if mode != "raise":
-        raise ValueError("another mode than that of an error for places beside the array")
-    places = np.ravel(np.asarray(ind))
+    places = _within(np.ravel(np.asarray(ind)), a.size, mode)
     values = np.resize(np.asarray(v), places.shape)
     a[np.unravel_index(np.where(places < 0, places + a.size, places), a.shape)] = values
 
 
 def choose(a, choices, mode="raise"):
-    if mode != "raise":
-        raise ValueError("another mode than that of an error for places beside the choices")
-    which = np.asarray(a)
+    which = _within(np.asarray(a), len(choices), mode)
     arrays = np.broadcast_arrays(which, *choices)
     return np.take_along_axis(np.stack(arrays[1:]), arrays[0][None], axis=0)[0]
 

@@ -81,7 +81,7 @@ def real_row(parts, k):
 
 
 def adjoint(a):
-    return np.conjugate(a.T)
+    return np.conjugate(np.swapaxes(a, -1, -2))
 
 
 def single(a):
@@ -142,9 +142,16 @@ def each(function, shapes, kinds, a, *options):
     return tuple([np.reshape(out, a.shape[:-2] + out.shape[1:]) for out in outs])
 
 
+def hermitian(a):
+    """The matrix of which LAPACK reads the lower half alone."""
+    low = np.tril(a, -1)
+    diagonal = np.where(np.eye(a.shape[-1]) != 0, np.real(a), 0)
+    return low + adjoint(low) + diagonal
+
+
 def solve_each(a, b):
-    if b.ndim < 2:
-        raise ValueError("right-hand sides of a stack of systems are a matrix or a stack of them")
+    if b.ndim == 1:
+        return solve_each(a, b[:, None])[..., 0]
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     left = np.reshape(np.broadcast_to(a, lead + a.shape[-2:]), (-1,) + a.shape[-2:])
     right = np.reshape(np.broadcast_to(b, lead + b.shape[-2:]), (-1,) + b.shape[-2:])

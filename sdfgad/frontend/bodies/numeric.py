@@ -3,8 +3,6 @@
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 _range = range
@@ -227,7 +225,9 @@ def fmod(x1, x2):
     if left.dtype.kind in "iub" and right.dtype.kind in "iub":
         rest = np.remainder(np.abs(left * 1), np.abs(right * 1))
         return np.where(left < 0, -rest, rest).astype(np.remainder(x1, x2).dtype)[()]
-    return np.copysign(np.remainder(np.abs(x1), np.abs(x2)), x1)
+    # The slope along x1 is one at zero and at multiples, too, which that of an absolute value would hide.
+    size = np.abs(x2)
+    return np.where(np.signbit(x1), -np.remainder(-x1, size), np.remainder(x1, size))[()]
 
 
 def modf(x):
@@ -289,10 +289,11 @@ def fsum(values):
 
 
 def hypot_of(*coordinates):
+    # Their squares may be too large, or too small.
     total = 0.0
     for c in coordinates:
-        total = total + c * c
-    return math.sqrt(total)
+        total = np.hypot(total, c)
+    return float(total)
 
 
 def isclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
@@ -348,10 +349,11 @@ def polyder(p, m=1):
     return found
 
 
-def polyint(p, m=1):
+def polyint(p, m=1, k=None):
     found = np.asarray(p) * 1.0
-    for _ in range(m):
-        found = np.concatenate((found / np.arange(found.shape[0], 0, -1), np.zeros(1, found.dtype)))
+    last = np.broadcast_to(np.atleast_1d(0.0 if k is None else k), (m,))
+    for j in range(m):
+        found = np.concatenate((found / np.arange(found.shape[0], 0, -1), last[j:j + 1].astype(found.dtype)))
     return found
 
 

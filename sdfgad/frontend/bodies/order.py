@@ -56,21 +56,29 @@ def along(a, axis):
     return np.moveaxis(a, axis, 0)
 
 
+POSITIONS = {"linear": (1.0, 1.0), "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0),
+             "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8)}
+"""Methods by how far before the first value, and behind the last one, a quantile may be (Hyndman and Fan 1996)."""
+
+
 def quantile(a, q, axis=None, keepdims=False, method="linear"):
     values = np.asarray(a) * 1.0
     if values.dtype.kind == "c":
         raise ValueError("quantiles of complex numbers")
-    if isinstance(q, (tuple, list)):
+    known = settled(q)
+    if known is None:
+        return _between_ranks(values, np.asarray(q), axis, keepdims, method)
+    if isinstance(known, (tuple, list)):
         kind = values.dtype if method in ("lower", "higher", "nearest") else np.float64
-        return np.stack([quantile(values.astype(kind), p, axis, keepdims, method) for p in q])
-    if not isinstance(q, (int, float)) or not 0 <= q <= 1:
-        raise ValueError("quantiles other than fixed numbers from 0 to 1")
+        return np.stack([quantile(values.astype(kind), p, axis, keepdims, method) for p in known])
+    if not 0 <= known <= 1:
+        raise ValueError("quantiles other than those from 0 to 1")
     ordered = np.sort(along(values, axis), axis=0)
-    place = q * (ordered.shape[0] - 1)
+    place = _place(known, ordered.shape[0], method)
     low = int(place)
     high = min(low + 1, ordered.shape[0] - 1)
-    if method in ("linear", "midpoint"):
-        share = place - low if method == "linear" else 0.5 if place > low else 0.0
+    if method in POSITIONS or method == "midpoint":
+        share = place - low if method in POSITIONS else 0.5 if place > low else 0.0
         found = ordered[low] + (ordered[high] - ordered[low]) * share
     elif method in ("lower", "higher", "nearest"):
         found = ordered[low if method == "lower" else round(place) if method == "nearest" else math.ceil(place)]
@@ -81,6 +89,36 @@ def quantile(a, q, axis=None, keepdims=False, method="linear"):
     if keepdims:
         return np.reshape(found, (1,) * values.ndim) if axis is None else np.expand_dims(found, axis)
     return found if ordered.ndim > 1 else found[()]
+
+
+def settled(q):
+    """Numbers that are known before the call, or None: see `frontend/known.py`."""
+    return q
+
+
+def _place(q, n, method):
+    """Where a quantile is among n ordered values."""
+    before, behind = POSITIONS.get(method, (1.0, 1.0))
+    return min(max(n * q + before + q * (1.0 - before - behind) - 1.0, 0.0), n - 1.0)
+
+
+def _between_ranks(values, q, axis, keepdims, method):
+    """Quantiles that data give: linear between the values of two ranks, and exact at both."""
+    if method != "linear":
+        raise ValueError("this method, with quantiles that are not known before the call")
+    if not np.all((q >= 0) & (q <= 1)):
+        raise ArithmeticError("quantiles other than those from 0 to 1")
+    ordered = np.sort(along(values, axis), axis=0)
+    place = q * (ordered.shape[0] - 1)
+    low = np.clip(np.floor(place), 0, max(ordered.shape[0] - 2, 0)).astype(np.int64)
+    share = np.reshape(place - low, q.shape + (1,) * (ordered.ndim - 1))
+    below, above = ordered[low], ordered[np.minimum(low + 1, ordered.shape[0] - 1)]
+    near = np.where(share < 0.5, below + (above - below) * share, above - (above - below) * (1.0 - share))
+    found = np.where(np.isnan(ordered[-1]), np.nan, near)
+    if keepdims:
+        left = (1,) * values.ndim if axis is None else np.expand_dims(ordered[0], axis).shape
+        return np.reshape(found, q.shape + left)
+    return found[()]
 
 
 def percentile(a, q, axis=None, keepdims=False, method="linear"):

@@ -42,13 +42,14 @@ def kron(a, b):
     a, b = np.asarray(a), np.asarray(b)
     if a.ndim == 0 or b.ndim == 0:
         return a * b
-    if a.ndim > 2 or b.ndim > 2:
-        raise ValueError("np.kron of more than two dimensions")
-    if a.ndim == 1 and b.ndim == 1:
-        return np.reshape(a[:, None] * b[None, :], (a.shape[0] * b.shape[0],))
-    a, b = np.atleast_2d(a), np.atleast_2d(b)
-    rows, columns = a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]
-    return np.reshape(a[:, None, :, None] * b[None, :, None, :], (rows, columns))
+    rank = max(a.ndim, b.ndim)
+    outer, inside = (1,) * (rank - a.ndim) + a.shape, (1,) * (rank - b.ndim) + b.shape
+    blocks, within = [], []
+    for m, n in zip(outer, inside, strict=True):
+        blocks += [m, 1]
+        within += [1, n]
+    product = np.reshape(a, tuple(blocks)) * np.reshape(b, tuple(within))
+    return np.reshape(product, tuple([m * n for m, n in zip(outer, inside, strict=True)]))
 
 
 def hstack(tup):
@@ -196,9 +197,15 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     b = np.moveaxis(np.asarray(b), axisb if axis is None else axis, -1)
     if a.shape[-1] == 2 and b.shape[-1] == 2:
         return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    a, b = _in_space(a), _in_space(b)
     made = np.stack((a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1], a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
                      a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]), axis=-1)
     return np.moveaxis(made, -1, axisc if axis is None else axis)
+
+
+def _in_space(vectors):
+    """Vectors of a plane have no third component."""
+    return np.concatenate((vectors, np.zeros_like(vectors[..., :1])), axis=-1) if vectors.shape[-1] == 2 else vectors
 
 
 def inner(a, b):

@@ -274,10 +274,15 @@ def loggamma(z):
 
 
 def rgamma(z):
-    # Zero at the poles of the gamma function, which has no sign there.
-    pole = (z <= 0) & (z == np.floor(z))
-    inside = np.where(pole, 1.0, z)
-    return np.where(pole, 0.0, 1.0 / of_numbers("gamma", inside))[()]
+    # Left of one half by reflection (DLMF 5.5.3): the poles of the gamma function are zeros with a slope.
+    left, far = z < 0.5, z > 170
+    gap = z - np.rint(z)
+    turn = np.where(np.remainder(np.rint(z), 2.0) == 0, 1.0, -1.0) * np.sin(np.pi * gap) / np.pi
+    zero = (z < -170) & (gap == 0)
+    mirrored = of_numbers("gamma", np.where(left & ~zero, 1.0 - z, 1.0)) * turn
+    large = np.exp(-of_numbers("gammaln", np.where(far, z, 1.0)))
+    plain = np.where(far, large, 1.0 / of_numbers("gamma", np.where(left | far, 1.0, z)))
+    return np.where(left, np.where(zero, 0.0, mirrored), plain)[()]
 
 
 def betaln(a, b):
@@ -341,8 +346,8 @@ def product(iterable, start=1):
 def distance(p, q):
     total = 0.0
     for k in range(len(p)):
-        total = total + (p[k] - q[k]) * (p[k] - q[k])
-    return float(np.sqrt(total))
+        total = np.hypot(total, p[k] - q[k])
+    return float(total)
 
 
 def radians(x):

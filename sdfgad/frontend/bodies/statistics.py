@@ -23,12 +23,14 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
 
 
 def _along(weights, values, axis):
-    """Weights in the shape of the values, or ready to broadcast to it along one axis."""
+    """Weights in the shape of the values, or ready to broadcast to it along some axes."""
     if weights.shape == values.shape:
         return weights
-    if not isinstance(axis, int) or weights.ndim != 1 or weights.shape[0] != values.shape[axis]:
-        raise ValueError("weights of another shape than the values are one vector along one axis")
-    return np.reshape(weights, (-1,) + (1,) * (values.ndim - 1 - axis % values.ndim))
+    axes = [k % values.ndim for k in (axis if isinstance(axis, (tuple, list)) else () if axis is None else (axis,))]
+    if weights.shape != tuple([values.shape[k] for k in axes]):
+        raise ValueError("weights of another shape than the values have along the axes")
+    ordered = np.transpose(weights, [axes.index(k) for k in sorted(axes)])
+    return np.reshape(ordered, tuple([n if k in axes else 1 for k, n in enumerate(values.shape)]))
 
 
 def gradient(f, *varargs, axis=None, edge_order=1):

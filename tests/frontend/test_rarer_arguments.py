@@ -1,0 +1,118 @@
+"""Arguments that NumPy's functions take and few programs give, and slopes at points where a formula hides them."""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import special
+
+import sdfgad
+from tests.frontend.checking import check, check_both_modes
+from tests.support.interpreted import interpreted
+
+X = np.array([0.9, -0.35, 0.62, 1.4])
+A = np.sin(np.arange(12.0)).reshape(3, 4) + 0.1
+C = np.cos(np.arange(24.0)).reshape(2, 3, 4)
+SKEWED = np.array([[4.0, 1.0, 0.5], [0.7, 3.0, 0.2], [-0.3, 0.6, 2.0]])
+STACK = np.stack((SKEWED, SKEWED.T + np.eye(3)))
+TURNED = SKEWED + 1j * np.array([[0.3, 0.1, 0.2], [0.4, 0.0, -0.5], [0.6, -0.1, 0.2]])
+PLACES = np.array([0, 1, 5, -1])
+
+
+def put_with_mode(a, x, mode):
+    y = a.copy()
+    np.put(y, [1, 14, -3], x[:3], mode=mode)
+    return y
+
+
+PROGRAMS = {
+    "quantile of data": lambda a, x: np.quantile(a, np.abs(x) / 2, axis=0),
+    "one quantile of data": lambda a, x: np.quantile(a, x[0], axis=(0, 1), keepdims=True),
+    "quantiles partly of data": lambda a, x: np.quantile(a, [0.25, x[0]], axis=1),
+    "quantiles in an array": lambda a, x: np.percentile(a, np.array([[25.0, 50.0], [0.0, 100.0]]), axis=1),
+    "quantiles of one value": lambda a, x: np.quantile(x[:1], np.abs(x) / 2),
+    "hazen": lambda a, x: np.percentile(a, [2, 40, 99], axis=1, method="hazen"),
+    "weibull": lambda a, x: np.quantile(x, 0.4, method="weibull"),
+    "median unbiased": lambda a, x: np.quantile(x, 0.6, method="median_unbiased"),
+    "normal unbiased": lambda a, x: np.quantile(x, 0.6, method="normal_unbiased"),
+    "interpolated": lambda a, x: np.quantile(x, 0.6, method="interpolated_inverted_cdf"),
+    "repeat by an array": lambda a, x: np.repeat(x, np.array([1, 0, 3, 2])) + np.sum(np.repeat(a, np.array([2]), 0)),
+    "kron": lambda a, x: np.kron(C, a) + np.sum(np.kron(x, C) * C[0, 0, 0]) + np.sum(np.kron(a, x)),
+    "weights along axes": lambda a, x: np.average(C * x, axis=(2, 1), weights=a.T),
+    "plane and space": lambda a, x: np.cross(a[:, :2], C[:, :, 1:]) + np.cross(x[:3], x[2:]),
+    "choose": lambda a, x: np.choose(PLACES, [x, x * x], mode="clip") * np.choose(PLACES, [x, a[0]], mode="wrap"),
+    "put": lambda a, x: put_with_mode(a, x, "clip") + put_with_mode(a, x, "wrap"),
+    "pad by axis": lambda a, x: np.pad(a, {1: (1, 2)}) + np.sum(np.pad(a, {-2: 1}, mode="edge")),
+    "constants of integrals": lambda a, x: np.polyint(x, 2, k=[x[0], 2.0]) + np.sum(np.polyint(x, k=x[1])),
+    "dtype of einsum": lambda a, x: np.einsum("ij,j", a, x, dtype=np.float64, casting="same_kind"),
+    "dtype of trace": lambda a, x: np.trace(a, dtype=np.float64) * x,
+    "casting": lambda a, x: np.concatenate((x, a[0]), dtype=np.float64, casting="same_kind"),
+    "right sides for all": lambda a, x: np.linalg.solve(STACK, x[:3]) + np.linalg.solve(STACK + a[0, 0], a[:, 1]),
+    "upper factor": lambda a, x: np.linalg.cholesky(SKEWED + a[0, 0] * x[0], upper=True),
+    "upper factors": lambda a, x: np.linalg.cholesky(STACK + a[0, 0] * x[0], upper=True),
+    "lower half": lambda a, x: np.linalg.pinv(SKEWED + a[:, 1:], hermitian=True),
+    "lower halves": lambda a, x: np.linalg.pinv(STACK * x[0], hermitian=True),
+    "complex half": lambda a, x: np.abs(np.linalg.pinv(TURNED * x[3], hermitian=True)),
+    "values of a half": lambda a, x: np.linalg.svd(SKEWED + a[:, :3], compute_uv=False, hermitian=True),
+}
+
+
+@pytest.mark.parametrize("name", list(PROGRAMS))
+def test_rarer_arguments(name):
+    program = PROGRAMS[name]
+
+    def weighted(a, x):
+        found = program(a, x)
+        return np.sum(found * np.cos(np.arange(found.size).reshape(found.shape)))
+
+    check(lambda a, x: program(a, x), A, X, rtol=1e-10)
+    check_both_modes(weighted, (A, X))
+    check_both_modes(lambda x, a: weighted(a, x), (X, A))
+
+
+@pytest.mark.parametrize("q", [1.5, np.nan])
+def test_quantiles_beside_their_range(q):
+    with interpreted(), pytest.raises(ArithmeticError, match="from 0 to 1"):
+        sdfgad.forward(lambda x, q: np.quantile(x, q))(X, q)
+
+
+def test_a_rest_has_slope_one_at_multiples():
+    points = np.array([0.0, -0.0, 2.0, -4.0, 0.5, -0.5])
+    check(lambda x: np.copysign(1.0, np.fmod(x, 2.0)), points)
+    with interpreted():
+        slopes = sdfgad.vjp(lambda x, y: (np.fmod(x, y), np.fmod(x, -y)), points, np.full(6, 2.0))[1]
+        by_x, by_y = slopes((np.ones(6), np.zeros(6)))
+        np.testing.assert_array_equal(by_x, np.ones(6))
+        np.testing.assert_array_equal(by_y, -np.trunc(points / 2))
+        np.testing.assert_array_equal(slopes((np.zeros(6), np.ones(6)))[1], -np.trunc(points / 2))
+
+
+def test_the_slope_of_a_rest_counts_what_was_taken_away():
+    """1.0 / 0.1 is 10 by rounding, and 0.1 goes into 1.0 nine times."""
+    with interpreted():
+        assert sdfgad.grad(lambda y, x: x % y)(0.1, 1.0).y == -9.0
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200, 1.0])
+def test_lengths_whose_squares_leave_the_range(size):
+    check(lambda x: (math.hypot(x[0], x[1]), math.hypot(x[0], x[1], x[2]), math.hypot(x[3]), math.hypot(),
+                     math.dist(x[:3], x[1:])), X * size)
+    with interpreted():
+        found = sdfgad.grad(lambda x: math.hypot(x[0], x[1], x[2], x[3]))(X * size)
+        np.testing.assert_allclose(found, X / np.linalg.norm(X))
+
+
+def test_the_reciprocal_of_the_gamma_function():
+    points = np.array([0.3, 0.5, 1e-300, -0.0, 0.0, -1.0, -2.0, -3.0, -3.5, -49.25, -0.7, 20.5, 171.2, 175.5, 400.0])
+    check(lambda x: special.rgamma(x), points, rtol=1e-13)
+    check(lambda x: np.log(np.abs(special.rgamma(x))), np.array([-49.25, -120.5, -169.3, 20.5, 130.0]), rtol=1e-13)
+    with interpreted():
+        slopes = sdfgad.vjp(lambda x: special.rgamma(x), points)[1](np.ones(len(points)))
+        poles = np.array([0.0, -1.0, -2.0, -3.0, -8.0])
+        at_poles = sdfgad.vjp(lambda x: special.rgamma(x), poles)[1](np.ones(5))
+    away = np.abs(points - np.rint(points)) > 0.1
+    np.testing.assert_allclose(slopes[away], (-special.digamma(points) * special.rgamma(points))[away], rtol=1e-11,
+                               atol=1e-300)
+    np.testing.assert_allclose(slopes[[2, 3, 4, 14]], [1.0, 1.0, 1.0, 0.0], atol=1e-300)
+    np.testing.assert_allclose(at_poles, [1.0, -1.0, 2.0, -6.0, 40320.0], rtol=1e-12)

@@ -116,3 +116,21 @@ def test_the_reciprocal_of_the_gamma_function():
                                atol=1e-300)
     np.testing.assert_allclose(slopes[[2, 3, 4, 14]], [1.0, 1.0, 1.0, 0.0], atol=1e-300)
     np.testing.assert_allclose(at_poles, [1.0, -1.0, 2.0, -6.0, 40320.0], rtol=1e-12)
+
+
+def test_binomial_coefficients_outside_of_their_triangle():
+    n, k = np.full(7, 5.0), np.array([-1.0, -2.0, 6.0, 10.0, 50.0, 7.5, 2.0])
+    check(lambda n, k: special.binom(n, k), n, k, rtol=1e-12)
+    with interpreted():
+        by_k = sdfgad.vjp(lambda n, k: special.binom(n, k), n, k)[1](np.ones(7))[1]
+    h = 1e-5
+    np.testing.assert_allclose(by_k, (special.binom(n, k + h) - special.binom(n, k - h)) / (2 * h), rtol=1e-6)
+
+
+def test_the_slopes_of_powers_and_losses_at_zero():
+    zero = np.zeros(1)
+    with interpreted():
+        for exponent, slope in ((0.5, np.inf), (1.0, 1.0), (2.0, 0.0)):
+            assert sdfgad.vjp(lambda x, p=exponent: special.boxcox(x, p), zero)[1](np.ones(1)) == slope
+        by_width = sdfgad.vjp(lambda d: special.pseudo_huber(d, np.array([-2.0])), zero)[1](np.ones(1))
+        np.testing.assert_array_equal(by_width, [2.0])

@@ -114,7 +114,7 @@ def _exprel_near(x):
 def pseudo_huber(delta, r):
     ratio = np.where(np.isinf(r), 1.0, r) / np.where(delta == 0, 1.0, delta)
     near = delta * delta * (ratio * ratio / (1.0 + np.sqrt(1.0 + ratio * ratio)))
-    return np.where((delta < 0) | np.isinf(r), np.inf, near)[()]
+    return np.where((delta < 0) | np.isinf(r), np.inf, np.where(delta == 0, delta * np.abs(r), near))[()]
 
 
 def boxcox(x, lmbda):
@@ -124,7 +124,9 @@ def boxcox(x, lmbda):
     small = (np.abs(lmbda * size) < 0.5) | (lmbda == 0)
     near = size * _exprel_near(np.where(np.abs(lmbda * size) < 0.5, lmbda * size, 0.0))
     exponent = np.where(small, 1.0, lmbda)
-    return np.where(small, near, np.expm1(exponent * size) / exponent)[()]
+    # At zero the slope is that of the power, which a logarithm hides.
+    at_zero = (np.where(x == 0, x, 1.0) ** exponent - 1.0) / exponent
+    return np.where(small, near, np.where(x == 0, at_zero, np.expm1(exponent * size) / exponent))[()]
 
 
 def boxcox1p(x, lmbda):
@@ -308,7 +310,13 @@ def binom(n, k):
         for j in range(1, int(k) + 1):
             found = found * (n - k + j) / j
         return found
-    return np.where(n + 1.0 == 0, np.nan, 1.0 / ((n + 1.0) * beta(1.0 + n - k, 1.0 + k)))[()]
+    # Outside of 0 ... n there are zeros, at poles of the beta function.
+    outside = (k <= -1) | (k >= n + 1.0)
+    m, j = np.where(outside, n, 1.0), np.where(outside, k, 1.0)
+    beyond = of_numbers("gamma", m + 1.0) * rgamma(j + 1.0) * rgamma(m - j + 1.0)
+    n, k = np.where(outside, 1.0, n), np.where(outside, 1.0, k)
+    within = 1.0 / ((n + 1.0) * beta(1.0 + n - k, 1.0 + k))
+    return np.where(outside, beyond, np.where(n + 1.0 == 0, np.nan, within))[()]
 
 
 def comb(N, k, *, exact=False, repetition=False):

@@ -314,9 +314,9 @@ def binom(n, k):
     outside = (k <= -1) | (k >= n + 1.0)
     m, j = np.where(outside, n, 1.0), np.where(outside, k, 1.0)
     beyond = of_numbers("gamma", m + 1.0) * rgamma(j + 1.0) * rgamma(m - j + 1.0)
-    n, k = np.where(outside, 1.0, n), np.where(outside, 1.0, k)
-    within = 1.0 / ((n + 1.0) * beta(1.0 + n - k, 1.0 + k))
-    return np.where(outside, beyond, np.where(n + 1.0 == 0, np.nan, within))[()]
+    total, chosen = np.where(outside, 1.0, n), np.where(outside, 1.0, k)
+    within = 1.0 / ((total + 1.0) * beta(1.0 + total - chosen, 1.0 + chosen))
+    return np.where(outside, beyond, np.where(total + 1.0 == 0, np.nan, within))[()]
 
 
 def comb(N, k, *, exact=False, repetition=False):

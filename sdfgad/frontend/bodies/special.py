@@ -312,8 +312,8 @@ def binom(n, k):
         return found
     # Outside of 0 ... n there are zeros, at poles of the beta function.
     outside = (k <= -1) | (k >= n + 1.0)
-    m, j = np.where(outside, n, 1.0), np.where(outside, k, 1.0)
-    beyond = of_numbers("gamma", m + 1.0) * rgamma(j + 1.0) * rgamma(m - j + 1.0)
+    items, taken = np.where(outside, n, 1.0), np.where(outside, k, 1.0)
+    beyond = of_numbers("gamma", items + 1.0) * rgamma(taken + 1.0) * rgamma(items - taken + 1.0)
     total, chosen = np.where(outside, 1.0, n), np.where(outside, 1.0, k)
     within = 1.0 / ((total + 1.0) * beta(1.0 + total - chosen, 1.0 + chosen))
     return np.where(outside, beyond, np.where(total + 1.0 == 0, np.nan, within))[()]

@@ -39,11 +39,10 @@ class JoinLimits:
 
 @dataclass(frozen=True)
 class RowLimits:
-    """reuse: bytes that must be saved from going through memory. work: element accesses from which threads pay.
-    nearby: bytes that stay in a core's cache. private: bytes that an iteration has of its own. stack: those on a stack,
-    which threads of others have, too. trips: rows that keep threads busy. stream: bytes next to each other to work on
-    where they do not stay in the cache: a line of each page is too few. far: bytes that no core's cache holds. narrow:
-    bytes next to each other that a loop should have. alone: points of a map in a row from which on threads share it."""
+    """reuse: bytes saved from going through memory, at least. work: element accesses from which threads pay. nearby:
+    bytes that stay in a core's cache. private: bytes that an iteration has of its own. stack: those on a stack, where
+    threads of others have little. trips: rows that keep threads busy. stream: neighbouring bytes to work on where they
+    leave the cache. far: bytes that no cache holds. narrow: neighbouring bytes of a loop. alone: points to share."""
 
     reuse: int = 1 << 20
     work: int = 1 << 18

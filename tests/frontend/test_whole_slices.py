@@ -88,3 +88,18 @@ def test_sizes_that_data_decide_otherwise_stay_refused():
 
     with pytest.raises(UnsupportedError, match="do not agree"):
         parse(differ, (X, PLACES))
+
+
+def test_a_handler_is_not_for_slices_that_numpy_cuts_off():
+    """Which of them agree nevertheless is not known: [7:9] of 8 elements and x[:1] do."""
+    def guarded(x, places):
+        y = x * x
+        for i in places:
+            try:
+                y[i:i + 2] += x[:2]
+            except ValueError:
+                y[0] = 0.0
+        return np.sum(y)
+
+    with pytest.raises(UnsupportedError, match="do not agree"):
+        parse(guarded, (X, PLACES))

@@ -167,7 +167,7 @@ def _joined(ctx: Context, first: Value, second: Value) -> Kind:
     if a is not None and b is not None and len(a.shape) == len(b.shape) and all(
             same_size(ctx, n, m) for n, m in zip(a.shape, b.shape, strict=True)):
         b = Kind(a.shape, b.dtype, b.weak)
-    kind = join(a, b)
+    kind = join(ctx, a, b)
     if kind is None:
         raise ctx.refuse(f"a choice at run time between {describe(first)} and {describe(second)}",
                          "both sides need the same shape and a number type", "SG104")

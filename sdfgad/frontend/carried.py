@@ -239,7 +239,7 @@ def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[st
             before = kind_of(carry.before[name])
         else:
             continue
-        kind = join(before, kind_of(names.get(name)))
+        kind = join(ctx, before, kind_of(names.get(name)))
         if kind is None:
             raise _changing(ctx, stmt, carry, name, names.get(name))
         carry.kinds[name] = kind

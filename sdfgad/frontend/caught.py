@@ -30,6 +30,7 @@ _LIMITS: Mapping[Any, np.ufunc] = MappingProxyType({
     math.pow: np.equal, math.gamma: np.less_equal, math.lgamma: np.less_equal})
 """Those of which both can be true, with what the first argument is to 0 where it is a ValueError."""
 _BESIDE: Mapping[np.ufunc, np.ufunc] = MappingProxyType({np.equal: np.not_equal, np.less_equal: np.greater})
+_DIVISIONS = (np.true_divide, np.floor_divide, np.remainder)
 _CONVERSIONS = (int, round)
 _TO_INTEGERS = frozenset({*_CONVERSIONS, math.floor, math.ceil, math.trunc})
 
@@ -93,11 +94,13 @@ def check_index(ctx: Context, i: Ix, extent: Ix, domain: Sequence[Range] = ()) -
 
 def of_operator(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, result: Value) -> None:
     """What an operator raises between Python's numbers, where those of NumPy become infinite or NaN."""
-    if not ctx.watches or not (_is_pythons(left) and _is_pythons(right)):
+    if not ctx.watches or ufunc not in (*_DIVISIONS, np.power):
         return
-    if ufunc in (np.true_divide, np.floor_divide, np.remainder):
+    if not (_is_pythons(left) and _is_pythons(right)):
+        _check_kinds(ctx, ufunc, left, right)
+    elif ufunc in _DIVISIONS:
         note(ctx, Failure(ZeroDivisionError, ("division by zero",)), lambda: _ask(ctx, np.equal, right, 0))
-    elif ufunc is np.power:
+    else:
         for kind, zero in ((ZeroDivisionError, np.equal), (OverflowError, np.not_equal)):
             note(ctx, Failure(kind, ("a power that is too large",)), lambda zero=zero: _ask(  # type: ignore[misc]
                 ctx, np.logical_and, _ask(ctx, zero, left, 0), _ask(ctx, floats.makes_infinity, result, left, right)))
@@ -150,6 +153,18 @@ def _ask(ctx: Context, question: Any, *values: Value) -> Value:
     # Operands after what is made of them: who is stored lets go of its operands.
     held = [ctx.builder.materialise(v, "asked") if isinstance(v, Lazy) else v for v in reversed(values)]
     return ctx.invoke(ctx, question, held[::-1], {})
+
+
+def _check_kinds(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> None:
+    """Refuse an operator of numbers that are Python's in some runs alone, if a handler is for what these raise."""
+    if is_number(right) and (ufunc is np.power and right == 1 or ufunc is not np.power and right != 0):
+        return
+    if not ctx.mixed or any(isinstance(v, ArrayValue) and not v.scalar for v in (left, right)):
+        return
+    for kind in (ZeroDivisionError, OverflowError) if ufunc is np.power else (ZeroDivisionError,):
+        if any(w.handler(kind) for w in ctx.watches):
+            raise ctx.refuse(f"{kind.__name__} of numbers that are Python's in some runs and NumPy's in others",
+                             "NumPy's raise none: write float(...) around both numbers, or use if", "SG102")
 
 
 def _is_pythons(value: Value) -> bool:

@@ -59,6 +59,7 @@ class Context:
     ignored: dict[str, None] = field(default_factory=dict)  # calls that have been left out
     raised: Raised | None = None  # the last of its kind
     watches: list[Any] = field(default_factory=list)  # for what a statement is looked through that may be caught
+    mixed: bool = False  # whether anything is a number of Python's in some runs and one of NumPy's in others
     handled: list[Any] = field(default_factory=list)  # what may have been raised where a handler is translated
     frames_of: dict[type, CallFrame] = field(default_factory=dict)  # classes that the program defines
     methods_of: dict[FunctionType, tuple[SourceText, CallFrame]] = field(default_factory=dict)  # their methods

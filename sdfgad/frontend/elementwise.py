@@ -344,8 +344,9 @@ def fold(ctx: Context, ufunc: np.ufunc, *values: Value) -> Value:
 
 
 def select(ctx: Context, condition: Value, chosen: Value, other: Value, weak: bool = False) -> Lazy:
-    """`where(condition, chosen, other)`: only the branch taken is evaluated."""
+    """`where(condition, chosen, other)`: only the branch taken is evaluated. weak: one of the two as it is."""
     c, a, b = (as_array(ctx, v) for v in (condition, chosen, other))
+    ctx.mixed |= weak and a.weak != b.weak
     dtype = promote(ctx, (a, b))
     ctx.builder.check_dtype(dtype)
     return lift(ctx, (c, a, b), dtype,

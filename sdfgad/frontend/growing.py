@@ -344,7 +344,7 @@ def check_kinds(ctx: Context, owner: Grown, item: Value) -> None:
     known = [kind_of_rows(r) for r in owner.rows]
     if not known:
         raise Refit(owner, found, form)
-    joined = [join(a, b) for a, b in zip(known, found, strict=True)] if form == owner.form else [None]
+    joined = [join(ctx, a, b) for a, b in zip(known, found, strict=True)] if form == owner.form else [None]
     if None in joined or joined != known and owner.now.begun is None:
         raise ctx.refuse(f"{describe(item)} in a list whose other items are of another kind",
                          "use lists of items of one shape and type", "SG104")

@@ -54,10 +54,11 @@ def kind_of(value: Value) -> Kind | None:
     return None
 
 
-def join(a: Kind | None, b: Kind | None) -> Kind | None:
+def join(ctx: Context, a: Kind | None, b: Kind | None) -> Kind | None:
     """The kind that holds values of both, None when there is none."""
     if a is None or b is None or a.shape != b.shape:
         return None
+    ctx.mixed |= a.weak != b.weak
     if a.weak and b.weak:
         return Kind(a.shape, np.result_type(a.dtype, b.dtype), True)
     parts = [_SAMPLES[k.dtype.kind] if k.weak else k.dtype for k in (a, b)]

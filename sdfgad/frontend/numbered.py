@@ -153,7 +153,7 @@ def learn_item(ctx: Context, plan: _Plan | Renumber, item: Value) -> None:
     if plan.kinds is None:
         plan.kinds, plan.form = found, form
         return
-    joined = [join(a, b) for a, b in zip(plan.kinds, found, strict=True)] if form == plan.form else [None]
+    joined = [join(ctx, a, b) for a, b in zip(plan.kinds, found, strict=True)] if form == plan.form else [None]
     if None in joined:
         raise ctx.refuse(f"{describe(item)} in a list or dictionary whose other items are of another kind",
                          "use items of one shape and type", "SG104")

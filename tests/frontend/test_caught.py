@@ -317,3 +317,46 @@ def test_what_handlers_would_have_to_undo_is_refused(fn, what):
     with pytest.raises(UnsupportedError) as caught:
         parse(fn, (X,))
     assert what in caught.value.what
+
+
+def sum_of_some(x):
+    """Zero stays Python's where no element is large, and its sum with one is NumPy's."""
+    s = 0.0
+    for v in x:
+        if v > 1.0:
+            s += v
+    try:
+        return x[0] / x[1] + 1.0 / s
+    except ZeroDivisionError:
+        return x[2]
+
+
+def larger_one(x):
+    d = max(x[0] - 1.0, 0.0)
+    try:
+        return (1.0 + d) ** -1 / d
+    except ArithmeticError:
+        return x[2]
+
+
+@pytest.mark.parametrize("fn", [sum_of_some, larger_one])
+def test_numbers_that_are_pythons_in_some_runs_alone(fn):
+    """Whose they are decides whether anything is raised."""
+    with pytest.raises(UnsupportedError, match="in some runs"):
+        parse(fn, (np.array([0.4, 0.7, 0.9]),))
+
+
+def sum_as_python_has_it(x):
+    s = 0.0
+    for v in x:
+        if v > 1.0:
+            s += v
+    try:
+        return x[1] * (1.0 / float(s))
+    except ZeroDivisionError:
+        return x[2] * x[0]
+
+
+@pytest.mark.parametrize("first", [0.4, 1.4])
+def test_and_those_that_are_made_pythons(first):
+    check_both_modes(sum_as_python_has_it, (np.array([first, 0.7, 0.9]),))

@@ -206,7 +206,7 @@ def test_complex_systems():
     lambda x: ndimage.maximum_filter(x, footprint=[1, 1]),
     lambda x: np.pad(x, 1, "empty"),
     lambda x: np.pad(x, 9, "reflect", reflect_type="odd"),
-    lambda x: np.quantile(x, 0.3, method="hazen"),
+    lambda x: np.quantile(x, 0.3, method="inverted_cdf"),
     lambda x: np.polynomial.polynomial.polyfit(x, x, [0, 2]),
     lambda x: linalg.eig(A, left=True)[0] * x,
 ], ids=lambda program: f"line {program.__code__.co_firstlineno}")

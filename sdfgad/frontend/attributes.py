@@ -208,6 +208,8 @@ def real(ctx: Context, value: Value) -> Value:
     """The real part: of real numbers themselves."""
     if isinstance(value, SelectedColumns):
         return SelectedColumns(real(ctx, value.rows))
+    if isinstance(value, Masked) and value.values.dtype.kind != "c":
+        return value
     if isinstance(value, Masked):
         return Masked(as_array(ctx, real(ctx, value.values)), value.mask, value.key)
     operand = as_array(ctx, value)
@@ -218,6 +220,8 @@ def real(ctx: Context, value: Value) -> Value:
 
 def imag(ctx: Context, value: Value) -> Value:
     """The imaginary part."""
+    if isinstance(value, SelectedColumns):
+        return SelectedColumns(imag(ctx, value.rows))
     if isinstance(value, Masked):
         return Masked(as_array(ctx, imag(ctx, value.values)), value.mask, value.key)
     operand = as_array(ctx, value)

@@ -38,6 +38,7 @@ from sdfgad.frontend.values import (
     Lazy,
     ListValue,
     Masked,
+    SelectedColumns,
     Shape,
     Value,
     ViewValue,
@@ -128,7 +129,7 @@ def _made_like(ctx: Context, model: ArrayValue, value: Value, dtype: Value, shap
 
 def contiguous(ctx: Context, a: Value, dtype: Value = None) -> Value:
     """`np.ascontiguousarray`: a copy of what lies in another order."""
-    value = asarray(ctx, a, dtype)
+    value = as_array(ctx, a) if isinstance(a, SelectedColumns) else asarray(ctx, a, dtype)
     if isinstance(value, Lazy) and value.stored is None and like_order(ctx, value):
         return _in_order(ctx.builder.lazy(value.shape, value.dtype, value.at, value.reads, parts=(value,)), "C")
     if not isinstance(value, ViewValue) or value.scalar or needs_no_copy(ctx, value, value.shape, True):
@@ -193,10 +194,14 @@ def array(ctx: Context, object: Value, dtype: Value = None, copy: Value = True, 
         object = as_array(ctx, object)
     if isinstance(object, Grown) and object.counter is not None:
         object = as_data(ctx, object)
+    if isinstance(object, SelectedColumns) and dtype is None and order == "K" and ndmin <= 2:
+        return copied_in_order(ctx, object) if copy is True else object
     if isinstance(object, Masked):
         if order not in ("K", "C") or ndmin > 1 + object.values.ndim - object.mask.ndim:
             raise ctx.refuse("an array made of data selected by a mask", "use np.where", "SG105")
-        return object if dtype is None else astype(ctx, object, dtype)  # nobody writes what is selected
+        if dtype is not None:
+            return astype(ctx, object, dtype)
+        return copied_in_order(ctx, object) if copy is True else object
     kind = None if dtype is None else dtype_of(ctx, dtype)
     if isinstance(object, Grown):
         object, copy = stacked(ctx, object), True
@@ -286,7 +291,8 @@ def literal_constant(ctx: Context, values: np.ndarray) -> ViewValue:
 
 def asarray(ctx: Context, a: Value, dtype: Value = None, order: str = "K") -> Value:
     """No copy of what is an array of the right dtype already."""
-    if isinstance(a, ArrayValue) and not a.scalar and (dtype is None or dtype_of(ctx, dtype) == a.dtype):
+    held = a.rows.values if isinstance(a, SelectedColumns) else a.values if isinstance(a, Masked) else a
+    if isinstance(held, ArrayValue) and not held.scalar and (dtype is None or dtype_of(ctx, dtype) == held.dtype):
         return a
     return array(ctx, a, dtype)
 
@@ -299,6 +305,8 @@ def copied(ctx: Context, a: Value, order: str = "K", subok: bool = False) -> Val
 
 def copied_in_order(ctx: Context, a: Value, order: str = "C") -> Value:
     """The method, which does not keep the order."""
+    if isinstance(a, SelectedColumns):
+        return SelectedColumns(replace(a.rows, table=None))
     return replace(a, table=None) if isinstance(a, Masked) else copied(ctx, a, order)
 
 
@@ -307,10 +315,10 @@ def astype(ctx: Context, a: Value, dtype: Value, order: str = "K", casting: str 
     value, kind = a.values if isinstance(a, Masked) else as_array(ctx, a), dtype_of(ctx, dtype)
     if value.dtype.kind == "c" and kind.kind not in "cb":
         raise ctx.refuse("complex numbers converted to real ones", "take .real first", "SG104")
+    if not copy and value.dtype == kind:
+        return a if isinstance(a, Masked) else value
     if isinstance(a, Masked):
         return Masked(convert(ctx, value, kind), a.mask, a.key, first=a.first)
-    if not copy and value.dtype == kind:
-        return value
     return _in_order(convert(ctx, value, kind), order)
 
 

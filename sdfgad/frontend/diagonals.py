@@ -1,6 +1,7 @@
 """Triangles and diagonals of matrices."""
 from __future__ import annotations
 
+from sdfgad.frontend.bodies import joining
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import below, zeros
 from sdfgad.frontend.elementwise import (
@@ -29,8 +30,10 @@ def triu(ctx: Context, m: Value, k: Value = 0) -> Value:
 
 def _triangle(ctx: Context, m: Value, k: Value, lower: bool) -> Value:
     value, shift = as_array(ctx, m), int_ix(to_int(ctx, k))
-    if value.ndim < 2:
+    if value.ndim == 0:
         raise ctx.refuse(f"a triangle of {describe(value)}", code="SG103")
+    if value.ndim == 1:  # NumPy takes it for each row of a square.
+        value = expand(ctx, value, (value.shape[0], value.shape[0]))
     zero = const(0, value.dtype)
 
     def element(p: tuple[Ix, ...]) -> Expr:
@@ -90,9 +93,12 @@ def _on_diagonal(ctx: Context, value: ArrayValue) -> Value:
     return ctx.builder.lazy(shape, value.dtype, element, value.reads, parts=(value,))
 
 
-def fill_diagonal(ctx: Context, a: Value, val: Value) -> None:
+def fill_diagonal(ctx: Context, a: Value, val: Value, wrap: Value = False) -> None:
     place = _on(ctx, a)
     if not isinstance(place, ViewValue) or a.ndim != 2:
         raise ctx.refuse(f"np.fill_diagonal of {describe(a)}", code="SG105")
     check_writable(ctx, place)
+    if wrap:
+        ctx.invoke(ctx, joining.fill_wrapped, [a, val], {})
+        return
     ctx.builder.assign(place, expand(ctx, as_array(ctx, val), place.shape))

@@ -94,7 +94,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     **{getattr(statistics_of_python, name): body for name, body in statistics.FUNCTIONS.items()},
     math.prod: special.product, math.dist: special.distance, math.radians: special.radians,
     math.degrees: special.degrees, math.fmod: special.fmod, math.modf: special.modf, math.isclose: special.isclose,
-    math.fsum: numeric.fsum,
+    math.fsum: numeric.fsum, math.remainder: special.remainder,
     np.polyder: numeric.polyder, np.polyint: numeric.polyint, np.polyadd: numeric.polyadd,
     np.polysub: numeric.polysub, np.polymul: numeric.polymul, np.polyfit: numeric.polyfit,
     **{getattr(module, n): getattr(series, n) for module, names in (

@@ -13,7 +13,7 @@ from sdfgad.frontend.arithmetic import on_masked
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import UFUNCS, as_array, int_value
-from sdfgad.frontend.masking import CHOSEN, as_masked, mask_view, masked, over_mask, packed, same_mask
+from sdfgad.frontend.masking import CHOSEN, as_masked, is_stored, mask_view, masked, over_mask, packed, same_mask
 from sdfgad.frontend.meshes import mesh
 from sdfgad.frontend.submatrices import of_block
 from sdfgad.frontend.values import (
@@ -82,6 +82,8 @@ def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
         return ctx.invoke(ctx, callee, [as_masked(ctx, arguments[0]), *arguments[1:]], keywords)
     if not any(isinstance(a, CHOSEN) for a in (*arguments, *keywords.values())) or not callable(callee):
         return None
+    if callee in _OF_COLUMNS and isinstance(arguments[0], SelectedColumns) and len(arguments) == 1 and not keywords:
+        return _OF_COLUMNS[callee](ctx, arguments[0])
     if callee is np.polyfit or callee is np.linalg.lstsq:
         return _fitted(ctx, callee, arguments, keywords)
     elementwise = (isinstance(callee, np.ufunc) and callee.nout == 1 and callee.signature is None and
@@ -128,6 +130,20 @@ def _of_first(ctx: Context, callee: Callable[..., Any], arguments: Sequence[Valu
         given = [_RANKED[callee], first.values, mask_view(ctx, first), *arguments[1:]]
         return ctx.invoke(ctx, choosing.ranked_of_selected, given, keywords)
     return None
+
+
+def _ravelled(ctx: Context, value: SelectedColumns) -> Masked:
+    """`x[mask].T.ravel()`   ->   `x.T[[mask] * columns]`"""
+    rows = value.rows
+    if is_stored(rows):
+        raise ctx.refuse("columns with a name in a row, which may be a view of them", "use flatten()", "SG105")
+    columns = as_array(ctx, ctx.invoke(ctx, np.moveaxis, [rows.values, -1, 0], {}))
+    mask = ctx.invoke(ctx, np.broadcast_to, [rows.mask, tuple(int_value(n) for n in columns.shape)], {})
+    return masked(ctx, columns, as_array(ctx, mask))
+
+
+_OF_COLUMNS: Mapping[Callable[..., Any], Callable[..., Value]] = MappingProxyType({
+    np.ravel: _ravelled, np.copy: lambda ctx, value: ctx.invoke(ctx, Method(value, "copy"), [], {})})
 
 
 def _joined(ctx: Context, callee: Callable[..., Any], arguments: Sequence[Value],

@@ -28,7 +28,18 @@ from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.known import contents
 from sdfgad.frontend.layout import copied_or_shared, needs_no_copy, order_of
 from sdfgad.frontend.sizes import as_integer
-from sdfgad.frontend.values import ArrayValue, Grown, IntValue, Lazy, ListValue, Shape, Value
+from sdfgad.frontend.values import (
+    ArrayValue,
+    Grown,
+    IntValue,
+    Lazy,
+    ListValue,
+    Masked,
+    Method,
+    SelectedColumns,
+    Shape,
+    Value,
+)
 from sdfgad.frontend.views import read_only, remap, to_int
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 from sdfgad.ir.program import axis
@@ -243,6 +254,8 @@ def ravel(ctx: Context, a: Value, order: str = "C") -> Value:
 
 
 def flatten(ctx: Context, a: Value, order: str = "C") -> Value:
+    if isinstance(a, (Masked, SelectedColumns)) and order == "C":
+        return ctx.invoke(ctx, np.ravel, [ctx.invoke(ctx, Method(a, "copy"), [], {})], {})
     value = as_array(ctx, a)
     return convert(ctx, _reshape(ctx, value, -1, order, False), value.dtype)
 

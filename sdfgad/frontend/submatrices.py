@@ -197,10 +197,19 @@ def times(ctx: Context, a: Value, b: Value) -> Value:
     """`a @ b`, where masks select rows or columns of one of them, or of both."""
     if isinstance(a, Masked) and isinstance(b, Masked) and a.values.ndim == a.mask.ndim == b.values.ndim == b.mask.ndim:
         return ctx.invoke(ctx, np.sum, [ctx.invoke(ctx, np.multiply, [a, b], {})], {})
+    if isinstance(b, SelectedColumns) and b.rows.mask.ndim > 1 and isinstance(a, ArrayValue) and a.ndim in (1, 2):
+        return transposed(ctx, _from_right(ctx, b.rows, transposed(ctx, a)))
+    if isinstance(a, Masked) and a.values.ndim > a.mask.ndim > 1 and isinstance(b, ArrayValue) and b.ndim in (1, 2):
+        return _from_right(ctx, a, b)
     (left, of_left), (right, of_right) = _faces(ctx, a), _faces(ctx, b)
     _check_same(ctx, of_left[-1], of_right[0])
     product = as_array(ctx, ctx.invoke(ctx, np.matmul, [left, _sized(ctx, right, left.shape[-1])], {}))
     return selected_along(ctx, product, (*of_left[:-1], *of_right[1:]))
+
+
+def _from_right(ctx: Context, rows: Masked, matrix: Value) -> Masked:
+    """`x[mask] @ matrix`   ->   `(x @ matrix)[mask]`, for a mask of several dimensions."""
+    return replace(rows, values=as_array(ctx, ctx.invoke(ctx, np.matmul, [rows.values, matrix], {})), table=None)
 
 
 def _check_same(ctx: Context, a: Masked | None, b: Masked | None) -> None:

@@ -63,7 +63,43 @@ def centred(f):
     return np.average(rows, weights=weights[rows, columns]) + f[2, 0, 0] * np.average(columns)
 
 
-FUNCTIONS = [bounced, of_data, filled, summed, crowded]
+PAIRS = np.arange(6.0).reshape(2, 3)
+
+
+def in_a_row(on):
+    """What NumPy may make a view of."""
+    row = on.ravel()
+    row += 1.0
+    return np.sum(on)
+
+
+def multiplied(f):
+    """Moments of populations, and populations of moments."""
+    f[:, SOLID] = PAIRS.T @ (PAIRS @ f[:, SOLID]) + (f[:, SOLID].T @ PAIRS[0]) * W[:, None]
+    return f * np.sum((W @ f[:, SOLID]) * f[0, SOLID])
+
+
+def measured(f):
+    """Norms, and all numbers in a row."""
+    lengths = np.linalg.norm(f[:, SOLID], axis=0) * np.linalg.norm(f[:, SOLID], 1, 0)
+    row = f[:, SOLID].ravel()
+    return (f * np.sum(lengths) * np.linalg.norm(f[:, SOLID]) + row @ (f * f)[:, SOLID].flatten() * row[3]
+            + np.linalg.norm(f[:, SOLID], axis=1)[:, None, None])
+
+
+def copied(f):
+    """Copies, and other names of the same numbers."""
+    on, row = f[:, SOLID], f[0, SOLID]
+    for same in (np.asarray(on), on.real, np.asarray(row), row.real, row.astype(float, copy=False)):
+        same += 0.5
+    for copy in (on.copy(), np.copy(on), np.array(on), on.flatten(), row.copy(), np.array(row), row.flatten()):
+        copy -= on[0, 0]
+        f = f + np.sum(copy**2)
+    f[:, SOLID] = on[::-1] ** 2
+    return f + np.sum(row)
+
+
+FUNCTIONS = [multiplied, measured, copied, bounced, of_data, filled, summed, crowded]
 
 
 @pytest.mark.parametrize("fn", [*FUNCTIONS, centred])
@@ -71,7 +107,7 @@ def test_columns_are_those_of_numpy(fn):
     check(fn, F)
 
 
-@pytest.mark.parametrize("fn", FUNCTIONS[:3])
+@pytest.mark.parametrize("fn", FUNCTIONS[:6])
 def test_derivatives_of_columns(fn):
     check_both_modes(lambda f: np.sum(fn(f * 1.0) * F[::-1]), (F,))
 
@@ -80,8 +116,8 @@ def test_derivatives_of_a_centre():
     check_both_modes(centred, (F,))
 
 
-@pytest.mark.parametrize("fn", [lambda f: W @ f[:, SOLID], lambda f: f[:, SOLID] * f[0, ~SOLID],
-                                lambda f: f[:, :, SOLID[0]] + 1.0])
+@pytest.mark.parametrize("fn", [
+    lambda f: f[:, SOLID] * f[0, ~SOLID], lambda f: f[:, :, SOLID[0]] + 1.0, lambda f: in_a_row(f[:, SOLID])])
 def test_what_columns_are_not_good_for_is_refused(fn):
     with pytest.raises(UnsupportedError, match=re.escape("[SG105]")):
         parse(fn, (F,))

@@ -17,7 +17,8 @@ K = np.array([0.0, 1.0, 2.0, 3.0, 3.5, -1.0, 7.0])
 SHAPES = {"t": (2.4,), "gamma": (1.7,), "chi2": (3.0,), "invgamma": (2.2,), "lognorm": (0.8,), "pareto": (1.6,),
           "weibull_min": (1.4,), "beta": (1.5, 2.5), "poisson": (1.3,), "binom": (5.0, 0.3), "bernoulli": (0.3,),
           "f": (3.0, 4.0), "fisk": (2.0,), "invgauss": (1.5,), "erlang": (2,), "vonmises": (1.5,), "geom": (0.3,),
-          "nbinom": (2.5, 0.3)}
+          "nbinom": (2.5, 0.3), "truncnorm": (-0.5, 3.0), "skewnorm": (2.0,), "triang": (0.3,), "nakagami": (0.5,),
+          "gennorm": (1.3,), "loggamma": (1.3,)}
 OF_ONE = sorted((form.removesuffix("_gen"), kind) for form, kind in METHODS if form not in (
     "multivariate_normal_gen", "dirichlet_gen"))
 
@@ -36,6 +37,16 @@ def test_same_as_scipy(name, kind):
         return [method(x, *shapes), method(x, *shapes, 0.1, 0.8), method(x, *shapes, scale=0.5, loc=-0.4)]
 
     check(run, (np.abs(X) / 20 if kind in ("ppf", "isf") else X).copy(), rtol=2e-12)
+
+
+@pytest.mark.parametrize("name, shapes", [
+    ("truncnorm", (2.0, np.inf)), ("truncnorm", (-np.inf, -8.0)), ("truncnorm", (30.0, 31.0)),
+    ("truncnorm", (2.0, 1.0)),
+    ("skewnorm", (0.0,)), ("triang", (0.0,)), ("triang", (1.0,)), ("triang", (1.5,)), ("nakagami", (0.3,)),
+    ("nakagami", (2.0,)), ("gennorm", (0.7,))])
+def test_shapes_at_the_ends_of_their_ranges(name, shapes):
+    method = getattr(stats, name).logpdf
+    check(lambda x: method(x, *shapes), np.array([*X, -9.0, 30.5, -np.inf]))
 
 
 A = np.array([[2.0, 0.3], [0.3, 1.1]])
@@ -79,7 +90,7 @@ def test_frozen_and_refused():
     check(lambda x: [stats.norm(x[1], 2.0).pdf(x), stats.gamma(1.7, scale=x[4]).logpdf(x), stats.chi2.ppf(0.95, 3) * x],
           X, rtol=1e-12)
     check(lambda x: stats.multivariate_normal(x[0], A).logpdf(x), POINTS, rtol=1e-11)
-    for program in (lambda x: stats.t.cdf(x, x), lambda x: stats.skewnorm.pdf(x, 3.0),
+    for program in (lambda x: stats.t.cdf(x, x), lambda x: stats.exponnorm.pdf(x, 3.0),
                     lambda x: stats.multivariate_normal.logpdf(x, allow_singular=True)):
         with pytest.raises(UnsupportedError):
             parse(program, (X.copy(),))

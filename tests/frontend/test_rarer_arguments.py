@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import linalg, signal, special, stats
 
 import sdfgad
 from tests.frontend.checking import check, check_both_modes
@@ -26,7 +26,37 @@ def put_with_mode(a, x, mode):
     return y
 
 
+def put_in_turn(a, x):
+    y = a * 1.0
+    np.place(y, y > -0.5, [x[0], x[1], a[0, 0]])
+    np.place(y, a < -0.5, x[2])
+    return y
+
+
+def begun_again(a, x):
+    y = np.zeros((9, 3)) + a[0, :3]
+    np.fill_diagonal(y, x[0], wrap=True)
+    np.fill_diagonal(y[:, :2], a[0, 0], True)
+    return y
+
+
 PROGRAMS = {
+    "sign of a sum": lambda a, x: np.prod(
+        special.logsumexp(a, 1, np.array([1.0, -3.0, 1.0, 0.5]), True, True), axis=0),
+    "sign of all": lambda a, x: (
+        np.multiply(*special.logsumexp(x, return_sign=True)) * special.logsumexp(a, axis=(0, 1))),
+    "exponent of data": lambda a, x: special.inv_boxcox(x, a[1, 1]) + special.inv_boxcox1p(x, x / 3),
+    "exponents of data": lambda a, x: special.boxcox(x * x, x) + special.boxcox1p(x, x - 1),
+    "some eigenvalues": lambda a, x: linalg.eigvalsh(SKEWED * x[0] + a[:, :3], subset_by_index=[1, 2]),
+    "place in turn": put_in_turn,
+    "another diagonal": begun_again,
+    "triangles of a vector": lambda a, x: np.tril(x, 1) + np.triu(x * x, 1),
+    "insert at a slice": lambda a, x: (
+        np.insert(a, slice(None, None, 2), a[1:] * x, axis=0)[0] + np.insert(x, slice(0, 3, 2), x[1:3])[2]),
+    "convolve along an axis": lambda a, x: signal.fftconvolve(a, a[:2] * x[0], axes=0) * x[1],
+    "of the same size": lambda a, x: signal.fftconvolve(a, x[None, :3], "same", axes=-1),
+    "mean between limits": lambda a, x: stats.tmean(a, (-0.5, None)) + stats.tmean(a, (-0.9, 0.9), (False, 1), 0) * x,
+    "describe": lambda a, x: sum(stats.describe(a, bias=False)[2:], x) + np.add(*stats.describe(a, axis=None).minmax),
     "quantile of data": lambda a, x: np.quantile(a, np.abs(x) / 2, axis=0),
     "one quantile of data": lambda a, x: np.quantile(a, x[0], axis=(0, 1), keepdims=True),
     "quantiles partly of data": lambda a, x: np.quantile(a, [0.25, x[0]], axis=1),
@@ -134,3 +164,36 @@ def test_the_slopes_of_powers_and_losses_at_zero():
             assert sdfgad.vjp(lambda x, p=exponent: special.boxcox(x, p), zero)[1](np.ones(1)) == slope
         by_width = sdfgad.vjp(lambda d: special.pseudo_huber(d, np.array([-2.0])), zero)[1](np.ones(1))
         np.testing.assert_array_equal(by_width, [2.0])
+
+
+def test_exponents_near_zero():
+    y = np.array([0.0, -1.0, 1.0, 0.5, 1e-9, 3.0, 1e-3, -0.02, 0.03])
+    for exponent in (0.0, 1e-12, 1e-3, 0.3, -0.7):
+        check(lambda y, p: (special.inv_boxcox(y, p), special.inv_boxcox1p(y, p)), y, exponent)
+    check_both_modes(lambda p: np.sum(special.inv_boxcox(y[2:], p)), (0.0,))
+
+
+def test_powers_less_one_of_nothing():
+    check(lambda x: (special.boxcox1p(x, 0.5), special.boxcox1p(x, -0.5)), np.array([-1.0, 0.0, 1e-9, np.inf, -2.0]))
+
+
+def test_infinite_slopes_of_elliptic_integrals():
+    with interpreted():
+        assert sdfgad.grad(lambda m: special.ellipk(m))(1.0) == np.inf
+        assert sdfgad.grad(lambda p: special.ellipkm1(p))(0.0) == -np.inf
+        assert sdfgad.grad(lambda m: special.ellipe(m))(1.0) == -np.inf
+
+
+def test_a_rest_of_the_nearest_quotient():
+    for x in (5.3, -5.3, 3.0, -3.0, 5.0, 0.0, 7.5, np.nan):
+        for y in (2.0, -2.0, np.inf, 0.1):
+            check(lambda x, y: math.remainder(x, y), x, y)
+    check(lambda x: math.copysign(1.0, math.remainder(x, 2.0)), -4.0)
+    check_both_modes(lambda x: math.remainder(x[0], x[1]), (np.array([5.3, -2.0]),))
+    check_both_modes(lambda x: math.remainder(x[0], x[1]), (np.array([-4.0, 2.6]),))
+
+
+def test_the_sign_of_no_fraction():
+    check(lambda x: (np.modf(x), np.signbit(np.modf(x)[0])), np.array([-1.0, -0.0, 0.0, 1.5, -1.5, np.inf, -np.inf]))
+    check(lambda x: math.copysign(1.0, math.modf(x)[0]), -3.0)
+    check_both_modes(lambda x: np.sum(np.modf(x)[0]), (np.array([-1.3, 1.5]),))

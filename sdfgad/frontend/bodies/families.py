@@ -24,7 +24,7 @@ from sdfgad.frontend.bodies.distributions import (
     t_logpdf,
     uniform_cdf,
 )
-from sdfgad.frontend.bodies.special import betainc, betaln, gammainc, gammaincc, i0e, ndtr, of_numbers
+from sdfgad.frontend.bodies.special import betainc, betaln, gammainc, gammaincc, i0e, log_ndtr, ndtr, of_numbers, xlogy
 
 # shares of a distribution below and above: shapes are numbers known before the call
 
@@ -226,6 +226,60 @@ def invgauss_logpdf(x, mu, loc=0, scale=1):
     away = inside - 2 * mean + mean * mean / inside
     found = -0.5 * math.log(2 * math.pi) - 1.5 * np.log(inside) - away / (2 * mean * mean)
     return supported(z > 0, z, found, scale)
+
+
+def levy_logpdf(x, loc=0, scale=1):
+    z = standard(x, loc, scale)
+    inside = np.where(z > 0, z, 1.0)
+    return supported(z > 0, z, -0.5 * math.log(2 * math.pi) - 1.5 * np.log(inside) - 0.5 / inside, scale)
+
+
+def loggamma_logpdf(x, c, loc=0, scale=1):
+    z, shape = standard(x, loc, scale), positive(c) * 1.0
+    return shape * z - np.exp(z) - gammaln(shape) - np.log(scale)
+
+
+def gennorm_logpdf(x, beta, loc=0, scale=1):
+    z, power = standard(x, loc, scale), positive(beta) * 1.0
+    return np.log(0.5 * power) - gammaln(1.0 / power) - np.abs(z) ** power - np.log(scale)
+
+
+def nakagami_logpdf(x, nu, loc=0, scale=1):
+    z, shape = standard(x, loc, scale), positive(nu) * 1.0
+    inside = np.where(z >= 0, z, 1.0)
+    height = math.log(2.0) + shape * np.log(shape) - gammaln(shape)
+    return supported(z >= 0, z, height + xlogy(2.0 * shape - 1.0, inside) - shape * inside * inside, scale)
+
+
+def triang_logpdf(x, c, loc=0, scale=1):
+    z, top = standard(x, loc, scale), np.where((np.asarray(c) >= 0) & (np.asarray(c) <= 1), c, np.nan) * 1.0
+    rising = (z < top) | (top == 1)
+    share = np.where(rising, z, 1.0 - z) / np.where(rising, top, 1.0 - top)
+    inside = (z >= 0) & (z <= 1) | (top != top)
+    return supported(inside, z, np.log(2.0 * np.where(inside, share, 1.0)), scale)
+
+
+def skewnorm_logpdf(x, a, loc=0, scale=1):
+    z = standard(x, loc, scale)
+    tilt = a * np.where(np.isinf(z) & (np.asarray(a) == 0), 0.0, z)
+    return math.log(2.0) - 0.5 * z * z - 0.5 * math.log(2 * math.pi) + log_ndtr(tilt) - np.log(scale)
+
+
+def truncnorm_logpdf(x, a, b, loc=0, scale=1):
+    z = standard(x, loc, scale)
+    low, high = np.where(np.asarray(a) < b, a, np.nan) * 1.0, np.asarray(b) * 1.0
+    found = -0.5 * z * z - 0.5 * math.log(2 * math.pi) - log_mass(low, high)
+    return supported((z >= low) & (z <= high) | (low != low), z, found, scale)
+
+
+def log_mass(low, high):
+    """The logarithm of the normal share between two places: of the tail where both lie on one side."""
+    turned = low > 0
+    below, above = np.where(turned, -high, low), np.where(turned, -low, high)
+    tail = above <= 0
+    near, far = np.where(tail, above, 0.0), np.where(tail, below, -1.0)
+    of_tail = log_ndtr(near) + np.log1p(-np.exp(log_ndtr(far) - log_ndtr(near)))
+    return np.where(tail, of_tail, np.log1p(-ndtr(below) - ndtr(-above)))
 
 
 erlang_cdf, erlang_logpdf = gamma_cdf, gamma_logpdf

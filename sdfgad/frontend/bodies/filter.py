@@ -77,9 +77,17 @@ def convolve_row(a, v, mode):
 
 
 def fftconvolve(in1, in2, mode="full", axes=None):
-    if axes is not None:
-        raise ValueError("a convolution along some axes")
-    return convolve_all(in1, in2, mode)
+    if axes is None:
+        return convolve_all(in1, in2, mode)
+    if not isinstance(axes, int) or mode not in ("full", "same"):
+        raise ValueError("a convolution along several axes, or of what is valid along one")
+    a, v = np.moveaxis(in1, axes, 0), np.moveaxis(in2, axes, 0)
+    n, m = a.shape[0], v.shape[0]
+    first = a[0] * v[0]
+    out = np.zeros((n + m - 1, *first.shape), first.dtype)
+    for k in range(m):
+        out[k:k + n] += a * v[k]
+    return np.moveaxis(out if mode == "full" else out[(m - 1) // 2:(m - 1) // 2 + n], 0, axes)
 
 
 oaconvolve = fftconvolve

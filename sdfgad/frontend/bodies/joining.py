@@ -43,6 +43,8 @@ def delete(arr, obj, axis=None):
 
 def insert(arr, obj, values, axis=None):
     rows = np.ravel(arr) if axis is None else np.moveaxis(arr, axis, 0)
+    if isinstance(obj, slice):
+        obj = np.arange(rows.shape[0])[obj]
     count = 1 if isinstance(obj, int) else len(obj)
     new = np.asarray(values).astype(rows.dtype)
     if isinstance(obj, int):
@@ -172,9 +174,16 @@ def putmask(a, mask, values):
 
 def place(arr, mask, vals):
     values = np.ravel(np.asarray(vals))
-    if values.size != 1:
-        raise ValueError("np.place with several values; use arr[mask] = values")
-    np.copyto(arr, values[0], where=mask)
+    before = np.cumsum(np.ravel(mask)) - 1
+    np.copyto(arr, values[np.reshape(before % values.size, arr.shape)], where=mask)
+
+
+def fill_wrapped(a, val):
+    """A diagonal that begins again below the square."""
+    if np.ndim(val) > 0:
+        raise ValueError("several numbers for a diagonal that begins again")
+    n, m = a.shape
+    np.copyto(a, val, where=np.arange(n)[:, None] % (m + 1) == np.arange(m))
 
 
 def ravel_multi_index(multi_index, dims):

@@ -232,7 +232,7 @@ def fmod(x1, x2):
 
 def modf(x):
     whole = np.trunc(x)
-    return np.where(np.isinf(x), np.copysign(0.0, x), x - whole), whole
+    return np.where(np.isinf(x), np.copysign(0.0, x), np.where(np.signbit(x), -(whole - x), x - whole)), whole
 
 
 def divmod_of(x1, x2):
@@ -390,11 +390,10 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
 
 
 def roots(p):
-    if p.ndim != 1 or p.shape[0] < 2:
+    if np.ndim(p) != 1 or len(p) < 2:
         raise ValueError("roots of less than two coefficients")
     if p[0] == 0:
         raise ArithmeticError("roots of a polynomial whose first coefficient is zero")
-    n = p.shape[0] - 1
-    companion = np.eye(n, k=-1) * (0.0 * p[0] + 1.0)
-    companion[0] = -p[1:] / p[0]
+    companion = np.eye(len(p) - 1, k=-1) * (0.0 * p[0] + 1.0)
+    companion[0] = -np.asarray(p)[1:] / p[0]
     return np.linalg.eigvals(companion)

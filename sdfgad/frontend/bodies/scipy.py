@@ -96,10 +96,11 @@ def of_pair(a, b, lower):
     return factor, solve_triangular(factor, half.T, lower=True)
 
 
-def eigvalsh(a, b=None, lower=True, overwrite_a=False, overwrite_b=False, check_finite=True):
+def eigvalsh(a, b=None, lower=True, overwrite_a=False, overwrite_b=False, check_finite=True, subset_by_index=None):
     if b is not None:
-        return np.linalg.eigvalsh(of_pair(a, b, lower)[1])
-    return np.linalg.eigvalsh(a, "L" if lower else "U")
+        a, lower = of_pair(a, b, lower)[1], True
+    found = np.linalg.eigvalsh(a, "L" if lower else "U")
+    return found if subset_by_index is None else found[subset_by_index[0]:subset_by_index[1] + 1]
 
 
 def eig(a, b=None, left=False, right=True, overwrite_a=False, overwrite_b=False, check_finite=True,

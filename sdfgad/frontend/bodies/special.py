@@ -70,15 +70,16 @@ def huber(delta, r):
 
 
 def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
-    if return_sign:
-        raise ValueError("the sign of a sum beside its logarithm")
     high = np.max(np.real(a), axis=axis, keepdims=True)
     high = np.where(np.isfinite(high), high, 0)
     parts = np.exp(a - high) if b is None else b * np.exp(a - high)
-    total = np.log(np.sum(parts, axis=axis, keepdims=True)) + high
-    if keepdims:
-        return total
-    return np.reshape(total, ())[()] if axis is None else np.squeeze(total, axis)
+    total = np.sum(parts, axis=axis, keepdims=keepdims)
+    beside = high if keepdims else np.reshape(high, np.shape(total))
+    if not return_sign:
+        return np.log(total) + beside
+    if np.iscomplexobj(total):
+        raise ValueError("the sign of a complex sum beside its logarithm")
+    return np.log(np.abs(total)) + beside, np.sign(total)
 
 
 def softmax(x, axis=None):
@@ -118,22 +119,21 @@ def pseudo_huber(delta, r):
 
 
 def boxcox(x, lmbda):
-    if np.ndim(lmbda) > 0:
-        raise ValueError("more than one exponent")
-    size = np.log(x)
+    return _power_less_one(np.log(x), x, lmbda)
+
+
+def boxcox1p(x, lmbda):
+    return _power_less_one(np.log1p(x), 1.0 + x, lmbda)
+
+
+def _power_less_one(size, x, lmbda):
+    """(x ** lmbda - 1) / lmbda, where `size` is the logarithm of x."""
     small = (np.abs(lmbda * size) < 0.5) | (lmbda == 0)
     near = size * _exprel_near(np.where(np.abs(lmbda * size) < 0.5, lmbda * size, 0.0))
     exponent = np.where(small, 1.0, lmbda)
     # At zero the slope is that of the power, which a logarithm hides.
     at_zero = (np.where(x == 0, x, 1.0) ** exponent - 1.0) / exponent
     return np.where(small, near, np.where(x == 0, at_zero, np.expm1(exponent * size) / exponent))[()]
-
-
-def boxcox1p(x, lmbda):
-    if np.ndim(lmbda) > 0:
-        raise ValueError("more than one exponent")
-    size = np.log1p(x)
-    return size * exprel(lmbda * size)
 
 
 def inv_boxcox(y, lmbda):
@@ -145,9 +145,14 @@ def inv_boxcox1p(y, lmbda):
 
 
 def inverse_size(y, lmbda):
-    if np.ndim(lmbda) > 0 or not isinstance(lmbda, (int, float)):
-        raise ValueError("an exponent that is not known before the call")
-    return y if lmbda == 0 else np.log1p(lmbda * y) / lmbda
+    # The series has the slope along an exponent of zero, which the quotient loses.
+    small = np.abs(lmbda * y) < 0.01
+    near = np.where(small, lmbda * y, 0.0)
+    series = 1.0 / 9 - 0.1 * near
+    for k in range(8, 0, -1):
+        series = 1.0 / k - near * series
+    far = np.where(small | (lmbda == 0), 1.0, lmbda)
+    return np.where(small | (lmbda == 0), y * series, np.log1p(far * np.where(small, 0.0, y)) / far)[()]
 
 
 def cosm1(x):
@@ -165,11 +170,12 @@ def ellipkm1(p):
     a, b = np.ones_like(inside), np.sqrt(inside)
     for _ in range(14):
         a, b = 0.5 * (a + b), np.sqrt(a * b)
-    return np.where(p == 0, np.inf, 0.5 * math.pi / a)[()]
+    # At zero it goes as a logarithm, whose slope is infinite too.
+    return np.where(p == 0, -np.log(np.where(p == 0, p, 1.0)), 0.5 * math.pi / a)[()]
 
 
 def ellipe(m):
-    # DLMF 19.8.6; at 1 the first integral is infinite, and this one is 1.
+    # DLMF 19.8.6; at 1 the first integral is infinite, and this one is 1, with an infinite slope.
     end = (m == 1) | (m == -np.inf)
     inside = np.where(end, 0.0, m)
     a, b, total = np.ones_like(inside), np.sqrt(1.0 - inside), 0.5 * inside
@@ -177,7 +183,8 @@ def ellipe(m):
         gap = 0.5 * (a - b)
         a, b = 0.5 * (a + b), np.sqrt(a * b)
         total = total + 2.0 ** k * gap * gap
-    return np.where(m == 1, 1.0, np.where(end, np.inf, 0.5 * math.pi / a * (1.0 - total)))[()]
+    at_one = 1.0 + np.sqrt(np.where(m == 1, 1.0 - m, 1.0))
+    return np.where(m == 1, at_one, np.where(end, np.inf, 0.5 * math.pi / a * (1.0 - total)))[()]
 
 
 def of_numbers(name, x):
@@ -368,6 +375,14 @@ def degrees(x):
 
 def fmod(x, y):
     return float(np.fmod(float(x), float(y)))
+
+
+def remainder(x, y):
+    """Of the nearest whole quotient, the even one of two that are as near."""
+    rest = np.fmod(float(x), float(y))
+    size, back = np.abs(float(y)) - np.abs(rest), np.where(rest < 0, -np.abs(float(y)), np.abs(float(y)))
+    even = rest - 2.0 * np.fmod(0.5 * (float(x) - rest), float(y))
+    return float(np.where(np.abs(rest) == size, even, np.where(np.abs(rest) < size, rest, rest - back)))
 
 
 def modf(x):

@@ -10,6 +10,7 @@ import numpy as np
 from sdfgad.frontend.bodies.special import betainc
 
 PearsonRResult = namedtuple("PearsonRResult", ("statistic", "pvalue"))
+DescribeResult = namedtuple("DescribeResult", ("nobs", "minmax", "mean", "variance", "skewness", "kurtosis"))
 LinregressResult = namedtuple("LinregressResult", ("slope", "intercept", "rvalue", "pvalue", "stderr"))
 
 
@@ -178,5 +179,27 @@ def wasserstein_distance(u_values, v_values, u_weights=None, v_weights=None):
     return np.mean(np.abs(np.sort(u) - np.sort(v)))
 
 
+def tmean(a, limits=None, inclusive=(True, True), axis=None, *, nan_policy="propagate", keepdims=False):
+    _usual(nan_policy, keepdims)
+    values = np.asarray(a) * 1.0
+    if limits is None:
+        return np.mean(values, axis=axis)
+    outside = np.zeros(values.shape, np.bool_)
+    if limits[0] is not None:
+        outside = values < limits[0] if inclusive[0] else values <= limits[0]
+    if limits[1] is not None:
+        outside = outside | (values > limits[1] if inclusive[1] else values >= limits[1])
+    return np.sum(np.where(outside, 0.0, values), axis=axis) / np.sum(~outside, axis=axis)
+
+
+def describe(a, axis=0, ddof=1, bias=True, nan_policy="propagate"):
+    values = np.asarray(a)
+    return DescribeResult(
+        _count(a, axis), (np.min(values, axis=axis), np.max(values, axis=axis)), np.mean(values, axis=axis),
+        np.var(values, axis=axis, ddof=ddof), skew(a, axis, bias, nan_policy),
+        kurtosis(a, axis, True, bias, nan_policy))
+
+
 NAMES = ("moment", "skew", "kurtosis", "zscore", "zmap", "sem", "variation", "gmean", "hmean", "iqr",
-         "median_abs_deviation", "trim_mean", "entropy", "pearsonr", "linregress", "rankdata", "wasserstein_distance")
+         "median_abs_deviation", "trim_mean", "entropy", "pearsonr", "linregress", "rankdata", "wasserstein_distance",
+         "tmean", "describe")

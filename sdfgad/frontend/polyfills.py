@@ -1,6 +1,7 @@
 """NumPy functions that are run as plain NumPy: which body stands for which function."""
 from __future__ import annotations
 
+import bisect
 import cmath
 import math
 import statistics as statistics_of_python
@@ -80,6 +81,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.median: orders.median, np.nansum: signals.nansum, np.nanmean: signals.nanmean,
     np.take_along_axis: orders.take_along_axis, np.put_along_axis: orders.put_along_axis,
     np.quantile: orders.quantile, np.percentile: orders.percentile, np.searchsorted: orders.searchsorted,
+    bisect.bisect_left: orders.bisect_left, bisect.bisect_right: orders.bisect_right,
     np.digitize: orders.digitize, np.nanmax: orders.nanmax, np.nanmin: orders.nanmin, np.nanvar: orders.nanvar,
     np.nanstd: orders.nanstd, np.nanprod: orders.nanprod, np.nancumsum: orders.nancumsum,
     orders.argsort_rows: orders.argsort_rows, orders.sort_rows: orders.sort_rows,

@@ -1,6 +1,7 @@
 """Functions that sort, search, join and choose, and transforms with sizes and scalings of their own."""
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -63,6 +64,17 @@ def test_derivatives_of_sorted_lists():
     check_both_modes(weighed, (V6,))
 
 
+def test_derivatives_at_places_that_bisect_finds():
+    def between(x, knots):
+        total = 0.0
+        for v in 0.5 + np.cos(np.arange(9.0)):
+            k = min(max(bisect.bisect(knots, v * x[0]) - 1, 0), len(knots) - 2)
+            total += x[k] + (v * x[0] - knots[k]) / (knots[k + 1] - knots[k]) * (x[k + 1] - x[k])
+        return total
+
+    check_both_modes(between, (V6, [-0.5, 0.0, 0.3, 0.8]))
+
+
 def rows_by_data(x):
     return sorted([x[:3], x[3:]], key=lambda row: row[0])[0]
 
@@ -111,6 +123,16 @@ def places_in_lines_of_every_length(x, line):
 def places_among_equals_and_what_is_no_number(x, line, holed):
     return [np.searchsorted(line, x), np.searchsorted(line, x, side="right"), np.searchsorted(holed, x),
             np.searchsorted(holed, x, side="right"), np.interp(x, line, np.sin(line)), np.interp(0.5, line, line)]
+
+
+@case(V6, np.array([-0.3, 0.2, 0.6, 0.9]))
+def places_that_bisect_finds(x, line):
+    rising = sorted(x)
+    grown = [v for v in line if v < x[0] + 2]
+    return [bisect.bisect_left(line, x[1]), bisect.bisect([0, 1, 1, 2], 1 + 0 * x[0]), bisect.bisect_left([], x[0]),
+            [x[bisect.bisect_right(rising, v) - 1] for v in rising], bisect.bisect_left([0.1, np.nan, 0.3], x[0]),
+            [bisect.bisect_left(x, v) for v in x], [bisect.bisect_right(list(x), v) for v in np.sin(9 * x)],
+            bisect.bisect_right(line, np.nan * x[0]), bisect.bisect_left(grown, x[2])]
 
 
 @case(PARTLY)
@@ -246,7 +268,10 @@ def test_functions_of_scipy():
     (lambda x: np.sum(np.r_["r", x]), "string"),
     (lambda x: np.einsum("...i->", np.outer(x, x)), "ellipsis"),
     (lambda x: np.sum(np.block([[[x]]])), "more than two"),
-], ids=["quantile", "insert_rows", "insert", "fft", "r_", "einsum", "block"])
+    (lambda x: x[bisect.bisect([(0.1, 0), (0.2, 1)], (x[0], 0))], "not numbers"),
+    (lambda x: x[bisect.bisect([0.1, 0.2], x[0], key=abs)], "'key'"),
+], ids=["quantile", "insert_rows", "insert", "fft", "r_", "einsum", "block", "bisect",
+        "bisect_key"])
 def test_refused(program, says):
     with pytest.raises(sdfgad.UnsupportedError, match=says):
         parse(program, (V6,), {})

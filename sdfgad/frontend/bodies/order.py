@@ -158,6 +158,29 @@ def searchsorted(a, v, side="left"):
     return found[()]
 
 
+def bisect_left(a, x):
+    return halved(a, x, lambda item: item < x)
+
+
+def bisect_right(a, x):
+    return halved(a, x, lambda item: not x < item)
+
+
+def halved(a, x, behind):
+    """Where Python's `bisect` ends: it looks at the same items, also in a list without order."""
+    line, n = np.asarray(a), len(a)
+    if n > 0 and line.ndim != 1 or np.ndim(x) != 0:
+        raise ValueError("items that are not numbers")
+    low, high = 0, n
+    for _ in [k for k in range(63) if 1 << k <= n]:
+        middle = (low + high) // 2
+        if low < high and behind(line[min(middle, n - 1)]):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 def digitize(x, bins, right=False):
     line = np.asarray(bins)
     if right:

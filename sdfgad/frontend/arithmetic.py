@@ -68,7 +68,7 @@ from sdfgad.frontend.values import (
     is_number,
     like,
 )
-from sdfgad.ir.expr import Const, call, const
+from sdfgad.ir.expr import Const, call, const, wraps
 from sdfgad.ir.index import ix
 
 _SEQUENCES: Mapping[np.ufunc, Any] = MappingProxyType({np.add: operator.add, np.multiply: operator.mul,
@@ -128,7 +128,7 @@ def unary(ctx: Context, ufunc: np.ufunc, operand: Value) -> Value:
     operand = as_masked(ctx, operand)
     if isinstance(operand, CHOSEN):
         return on_masked(ctx, ufunc, operand)
-    if isinstance(operand, IntValue) and ufunc in (np.negative, np.positive):
+    if isinstance(operand, IntValue) and ufunc in (np.negative, np.positive) and not wraps(operand.dtype):
         return IntValue(-operand.ix, operand.dtype) if ufunc is np.negative else operand
     return ctx.invoke(ctx, ufunc, [operand], {})
 

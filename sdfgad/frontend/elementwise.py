@@ -35,7 +35,7 @@ from sdfgad.frontend.values import (
     is_number,
 )
 from sdfgad.ir.algebra import direction
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const, wraps
 from sdfgad.ir.index import Elem, Ix, floordiv, ix, mod
 
 BOOL, INT, FLOAT, COMPLEX = map(np.dtype, (np.bool_, np.int64, np.float64, np.complex128))
@@ -159,11 +159,10 @@ def to_ix(e: Expr) -> Ix | None:
         return None
     if isinstance(e, Load):
         return Ix((((Elem(e.array, e.index),), 1),))
-    parts = [to_ix(a) for a in e.args]
-    rule = _AS_INDEX.get(e.fn)
-    if rule is None or any(p is None for p in parts):
-        return None
-    return rule(*parts)
+    parts, rule = [to_ix(a) for a in e.args], _AS_INDEX.get(e.fn)
+    stays = not wraps(e.dtype) or (e.fn == "add" and not all(p and p.elems for p in parts)) or (
+        e.fn == "cast" and np.can_cast(e.args[0].dtype, e.dtype))
+    return rule(*parts) if rule is not None and stays and None not in parts else None
 
 
 _AS_INDEX: Mapping[str, Callable[..., Ix]] = MappingProxyType({
@@ -366,7 +365,8 @@ def convert(ctx: Context, value: Value, dtype: np.dtype, weak: bool = False) -> 
 
 def integers(ctx: Context, ufunc: np.ufunc, a: Value, b: Value) -> Value | None:
     """Arithmetic that stays an index: None where indices cannot express it."""
-    if not (is_int(a) and is_int(b)) or not (isinstance(a, IntValue) or isinstance(b, IntValue)):
+    if not (is_int(a) and is_int(b)) or not (isinstance(a, IntValue) or isinstance(b, IntValue)) or wraps(
+            _int_dtype(ctx, a, b)):
         return None
     rule, left, right = _INDEX_RULES.get(ufunc), int_ix(a), int_ix(b)
     if ufunc is np.power and right.const is not None and 0 <= right.const <= 4:

@@ -239,3 +239,8 @@ def _looked_up(expr: Expr) -> tuple[tuple[Load, ...], tuple[Elem, ...]]:
         for part in parts:
             elems.update(dict.fromkeys(part.elems))
     return tuple(found), tuple(elems)
+
+
+def wraps(dtype: np.dtype | None) -> bool:
+    """Whether arithmetic in a dtype soon wraps around, which that of indices does not."""
+    return dtype is not None and (dtype.kind == "u" or dtype.itemsize < 4)

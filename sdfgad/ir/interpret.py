@@ -103,7 +103,7 @@ class _Machine:
         if isinstance(e, Const):
             return e.dtype.type(e.value)
         if isinstance(e, Index):
-            return e.dtype.type(self.index(e.ix))
+            return np.int64(self.index(e.ix)).astype(e.dtype)
         if isinstance(e, Load):
             return self.memory[e.array][self.at(e.array, e.index)]
         if isinstance(e, Local):

@@ -104,3 +104,29 @@ def test_arguments_by_place():
 def test_arguments_by_place_that_are_refused(program):
     with pytest.raises(UnsupportedError):
         parse(program, (np.ones((3, 4)),))
+
+
+def product_of_elements(x):
+    k = np.array([200, 100], np.uint8)
+    j = k[0] * k[1] - np.uint8(250)
+    return x[(k[0] + k[1]) % 6] + x[j % 6] * (j >> 1)
+
+
+def generator_of_random_numbers(x):
+    s, total = np.uint32(4000000000), 0.0
+    for i in range(70):
+        s = s * np.uint32(1664525) + np.uint32(i)
+        total += x[s % 6] * (s / 2 ** 32)
+    return total + x[s % np.uint32(7) % 6]
+
+
+def negated(x):
+    total = 0.0
+    for i in range(70):
+        total += x[0] * -np.uint16(i) + x[-np.uint8(i) % 6] + (np.uint16(3) - np.uint16(i)) // 2 * x[2]
+    return total
+
+
+@pytest.mark.parametrize("fn", [product_of_elements, generator_of_random_numbers, negated])
+def test_numbers_of_narrow_types_wrap_around_where_they_are_places(fn):
+    check(fn, np.linspace(0.1, 2.0, 6))

@@ -64,6 +64,8 @@ def test_of_scipy():
 
     def run(i, f):
         return (special.beta(f, 2), special.beta(f, f), special.xlogy(i, 2), special.ndtr(f), special.binom(5, f),
+                special.rgamma(f), special.boxcox(f, 0.5), special.boxcox1p(f, 0.5), special.inv_boxcox(f, 0.5),
+                special.pseudo_huber(1.0, f), np.quantile(f, np.abs(np.sin(f[:2]))),
                 linalg.norm(f), linalg.norm(f, 1), fft.dct(f), ndimage.gaussian_filter(f, 1.0), ndimage.laplace(f),
                 ndimage.correlate(f, f[:3]), signal.detrend(f), signal.hilbert(f),
                 interpolate.CubicSpline(f, f)(f), interpolate.interp1d(f, f)(f), interpolate.interp1d(f, i)(0.4))

@@ -113,8 +113,9 @@ def _between_ranks(values, q, axis, keepdims, method):
         raise ArithmeticError("quantiles other than those from 0 to 1")
     ordered = np.sort(along(values, axis), axis=0)
     place = q * (ordered.shape[0] - 1)
-    low = np.clip(np.floor(place), 0, max(ordered.shape[0] - 2, 0)).astype(np.int64)
-    share = np.reshape(place - low, q.shape + (1,) * (ordered.ndim - 1))
+    rank = np.clip(np.floor(place), 0, max(ordered.shape[0] - 2, 0))
+    low = rank.astype(np.int64)
+    share = np.reshape(place - rank, q.shape + (1,) * (ordered.ndim - 1))
     below, above = ordered[low], ordered[np.minimum(low + 1, ordered.shape[0] - 1)]
     near = np.where(share < 0.5, below + (above - below) * share, above - (above - below) * (1.0 - share))
     found = np.where(np.isnan(ordered[-1]), np.nan, near)

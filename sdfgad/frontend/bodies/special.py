@@ -113,7 +113,8 @@ def _exprel_near(x):
 
 
 def pseudo_huber(delta, r):
-    ratio = np.where(np.isinf(r), 1.0, r) / np.where(delta == 0, 1.0, delta)
+    scale = np.where(delta == 0, 1.0, delta * np.ones_like(r))
+    ratio = np.where(np.isinf(r), 1.0, r) / scale
     near = delta * delta * (ratio * ratio / (1.0 + np.sqrt(1.0 + ratio * ratio)))
     return np.where((delta < 0) | np.isinf(r), np.inf, np.where(delta == 0, delta * np.abs(r), near))[()]
 
@@ -130,7 +131,7 @@ def _power_less_one(size, x, lmbda):
     """(x ** lmbda - 1) / lmbda, where `size` is the logarithm of x."""
     small = (np.abs(lmbda * size) < 0.5) | (lmbda == 0)
     near = size * _exprel_near(np.where(np.abs(lmbda * size) < 0.5, lmbda * size, 0.0))
-    exponent = np.where(small, 1.0, lmbda)
+    exponent = np.where(small, 1.0, lmbda * np.ones_like(size))
     # At zero the slope is that of the power, which a logarithm hides.
     at_zero = (np.where(x == 0, x, 1.0) ** exponent - 1.0) / exponent
     return np.where(small, near, np.where(x == 0, at_zero, np.expm1(exponent * size) / exponent))[()]
@@ -151,7 +152,7 @@ def inverse_size(y, lmbda):
     series = 1.0 / 9 - 0.1 * near
     for k in range(8, 0, -1):
         series = 1.0 / k - near * series
-    far = np.where(small | (lmbda == 0), 1.0, lmbda)
+    far = np.where(small | (lmbda == 0), 1.0, lmbda * np.ones_like(y))
     return np.where(small | (lmbda == 0), y * series, np.log1p(far * np.where(small, 0.0, y)) / far)[()]
 
 
@@ -286,7 +287,7 @@ def rgamma(z):
     # Left of one half by reflection (DLMF 5.5.3): the poles of the gamma function are zeros with a slope.
     left, far = z < 0.5, z > 170
     gap = z - np.rint(z)
-    turn = np.where(np.remainder(np.rint(z), 2.0) == 0, 1.0, -1.0) * np.sin(np.pi * gap) / np.pi
+    turn = (1.0 - 2.0 * np.remainder(np.rint(z), 2.0)) * np.sin(np.pi * gap) / np.pi
     zero = (z < -170) & (gap == 0)
     mirrored = of_numbers("gamma", np.where(left & ~zero, 1.0 - z, 1.0)) * turn
     large = np.exp(-of_numbers("gammaln", np.where(far, z, 1.0)))
@@ -319,9 +320,10 @@ def binom(n, k):
         return found
     # Outside of 0 ... n there are zeros, at poles of the beta function.
     outside = (k <= -1) | (k >= n + 1.0)
-    items, taken = np.where(outside, n, 1.0), np.where(outside, k, 1.0)
+    one = np.ones_like(n + k + 0.0)
+    items, taken = np.where(outside, n * one, one), np.where(outside, k * one, one)
     beyond = of_numbers("gamma", items + 1.0) * rgamma(taken + 1.0) * rgamma(items - taken + 1.0)
-    total, chosen = np.where(outside, 1.0, n), np.where(outside, 1.0, k)
+    total, chosen = np.where(outside, one, n * one), np.where(outside, one, k * one)
     within = 1.0 / ((total + 1.0) * beta(1.0 + total - chosen, 1.0 + chosen))
     return np.where(outside, beyond, np.where(total + 1.0 == 0, np.nan, within))[()]
 

@@ -169,6 +169,6 @@ def _check_kinds(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> No
 
 def _is_pythons(value: Value) -> bool:
     """Whether a number is one of Python's, not one of NumPy's, which raise nothing."""
-    if isinstance(value, ArrayValue):
-        return value.weak
-    return isinstance(value, IntValue) or is_number(value) and not isinstance(value, np.generic)
+    if isinstance(value, (ArrayValue, IntValue)):
+        return value.weak if isinstance(value, ArrayValue) else value.dtype is None
+    return is_number(value) and not isinstance(value, np.generic)

@@ -69,7 +69,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.linalg.norm: matrices.norm, np.linalg.matrix_rank: matrices.matrix_rank, np.linalg.cond: matrices.cond,
     np.linalg.multi_dot: shapes.multi_dot, np.ediff1d: numeric.ediff1d,
     np.isclose: numeric.isclose, np.allclose: numeric.allclose, np.array_equal: numeric.array_equal,
-    math.hypot: numeric.hypot_of,
+    math.hypot: floats.hypot_of,
     np.convolve: signals.convolve, np.correlate: signals.correlate, np.fft.rfft: signals.rfft,
     np.fft.irfft: signals.irfft, np.fft.fft2: signals.plane_fft, np.fft.ifft2: signals.plane_ifft,
     np.fft.fftn: signals.fftn,

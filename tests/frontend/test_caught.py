@@ -360,3 +360,26 @@ def sum_as_python_has_it(x):
 @pytest.mark.parametrize("first", [0.4, 1.4])
 def test_and_those_that_are_made_pythons(first):
     check_both_modes(sum_as_python_has_it, (np.array([first, 0.7, 0.9]),))
+
+
+def over_an_element(x, places):
+    n = places[0]
+    try:
+        share = x[1] * (1.0 / n)
+    except ZeroDivisionError:
+        share = x[2]
+    return x[0] * np.minimum(share, 50.0)
+
+
+def over_a_number(x, places):
+    try:
+        return x[0] * (1.0 / int(places[0]))
+    except ZeroDivisionError:
+        return x[2] * 3.0
+
+
+@pytest.mark.parametrize("fn", [over_an_element, over_a_number])
+@pytest.mark.parametrize("first", [0, 2])
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_integers_of_numpy_raise_nothing(fn, first):
+    check(fn, np.array([1.3, 2.0, 1.7]), np.array([first, 1]))

@@ -197,3 +197,17 @@ def test_the_sign_of_no_fraction():
     check(lambda x: (np.modf(x), np.signbit(np.modf(x)[0])), np.array([-1.0, -0.0, 0.0, 1.5, -1.5, np.inf, -np.inf]))
     check(lambda x: math.copysign(1.0, math.modf(x)[0]), -3.0)
     check_both_modes(lambda x: np.sum(np.modf(x)[0]), (np.array([-1.3, 1.5]),))
+
+
+@pytest.mark.parametrize("length", [
+    lambda x: math.hypot(x[0] - 0.9, x[1]), lambda x: math.hypot(x[0] - 0.9, x[1], x[2]),
+    lambda x: math.dist([x[0], 0.9, x[2]], [0.9, x[0], 1.0])], ids=["two", "three", "distance"])
+def test_lengths_along_an_axis_have_slopes(length):
+    check_both_modes(length, (X,))
+
+
+@pytest.mark.parametrize("method", ["lower", "higher", "nearest", "linear", "midpoint", "hazen", "weibull"])
+def test_ranks_are_rounded_as_in_numpy(method):
+    """0.8 (56 - 1) is 44, and 56 * 0.8 - 0.8 is not."""
+    values = np.cos(np.arange(56.0))
+    check(lambda x: [np.quantile(x, q, method=method) for q in (0.8, 0.2, 0.6, 1 / 7)], values, rtol=1e-15)

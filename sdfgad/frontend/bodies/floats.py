@@ -63,6 +63,17 @@ def nextafter(x1, x2):
     return np.where(x1 == x2, x1, np.where(np.isnan(x1) | np.isnan(x2), x1 + x2, moved))[()]
 
 
+def hypot_of(*coordinates):
+    # Squares of large and of small numbers are none that floats hold; a factor out of constants has no slope.
+    most, total = 0.0, 0.0
+    for c in coordinates:
+        most = np.fmax(most, np.abs(c))
+    factor = np.where(most > 1e140, 1e-160, np.where(most < 1e-140, 1e200, 1.0))
+    for c in coordinates:
+        total = total + (factor * c) * (factor * c)
+    return float(np.where(np.isinf(most), np.inf, np.sqrt(total) / factor))
+
+
 def makes_nan(result, *arguments):
     """Whether a function of numbers has no value at these."""
     found = np.isnan(result)

@@ -288,14 +288,6 @@ def fsum(values):
     return float(np.sum(values))
 
 
-def hypot_of(*coordinates):
-    # Their squares may be too large, or too small.
-    total = 0.0
-    for c in coordinates:
-        total = np.hypot(total, c)
-    return float(total)
-
-
 def isclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
     x, y = np.asarray(a), np.asarray(b)
     near = (np.abs(x * 1 - y * 1) <= atol + rtol * np.abs(y)) & np.isfinite(y) | (x == y)

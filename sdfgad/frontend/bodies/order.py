@@ -56,7 +56,7 @@ def along(a, axis):
     return np.moveaxis(a, axis, 0)
 
 
-POSITIONS = (("linear", 1.0, 1.0), ("interpolated_inverted_cdf", 0.0, 1.0), ("hazen", 0.5, 0.5), ("weibull", 0.0, 0.0),
+POSITIONS = (("interpolated_inverted_cdf", 0.0, 1.0), ("hazen", 0.5, 0.5), ("weibull", 0.0, 0.0),
              ("median_unbiased", 1 / 3, 1 / 3), ("normal_unbiased", 3 / 8, 3 / 8))
 """Methods by how far before the first value, and behind the last one, a quantile may be (Hyndman and Fan 1996)."""
 
@@ -77,7 +77,7 @@ def quantile(a, q, axis=None, keepdims=False, method="linear"):
     place = _place(known, ordered.shape[0], method)
     low = int(place)
     high = min(low + 1, ordered.shape[0] - 1)
-    if method == "midpoint" or method in [name for name, _, _ in POSITIONS]:
+    if method in ("linear", "midpoint") or method in [name for name, _, _ in POSITIONS]:
         share = place - low if method != "midpoint" else 0.5 if place > low else 0.0
         found = ordered[low] + (ordered[high] - ordered[low]) * share
     elif method in ("lower", "higher", "nearest"):
@@ -97,11 +97,10 @@ def settled(q):
 
 
 def _place(q, n, method):
-    """Where a quantile is among n ordered values."""
-    before, behind = 1.0, 1.0
-    for name, low, high in POSITIONS:
-        if name == method:
-            before, behind = low, high
+    """Where a quantile is among n ordered values, rounded as in NumPy."""
+    if method not in [name for name, _, _ in POSITIONS]:
+        return q * (n - 1)
+    before, behind = [(low, high) for name, low, high in POSITIONS if name == method][0]
     return min(max(n * q + before + q * (1.0 - before - behind) - 1.0, 0.0), n - 1.0)
 
 

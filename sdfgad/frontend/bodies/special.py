@@ -361,10 +361,7 @@ def product(iterable, start=1):
 
 
 def distance(p, q):
-    total = 0.0
-    for k in range(len(p)):
-        total = np.hypot(total, p[k] - q[k])
-    return float(total)
+    return math.hypot(*[p[k] - q[k] for k in range(len(p))])
 
 
 def radians(x):

@@ -26,6 +26,7 @@ from sdfgad.frontend.generators import Yielding, listed, only_numbers
 from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.keyed import Numbered, SetValue
+from sdfgad.frontend.magnitudes import beside_floats, within_bits
 from sdfgad.frontend.masking import (
     CHOSEN,
     as_masked,
@@ -95,9 +96,11 @@ def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
     left, right = as_masked(ctx, left), as_masked(ctx, right)
     if isinstance(left, CHOSEN) or isinstance(right, CHOSEN):
         return on_masked(ctx, ufunc, left, right)
+    left, right = beside_floats(ufunc, left, right)
     as_index = integers(ctx, ufunc, left, right)
     result = apply(ctx, ufunc, left, right) if as_index is None else as_index
     caught.of_operator(ctx, ufunc, left, right, result)
+    within_bits(ctx, ufunc, left, right, result)
     return result
 
 
@@ -149,7 +152,7 @@ def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
     odd = any(v is None or isinstance(v, (str, tuple)) for v in plain)
     if odd and ufunc in (np.equal, np.not_equal) and not any(isinstance(v, ArrayValue) and v.shape for v in plain):
         return ufunc is np.not_equal
-    return compare(ctx, ufunc, left, right)
+    return compare(ctx, ufunc, *beside_floats(ufunc, left, right))
 
 
 def _plain_comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:

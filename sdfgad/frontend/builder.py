@@ -49,6 +49,7 @@ class Builder:
     frozen: set[str] = field(default_factory=set)
     shared: SharedPlaces = field(default_factory=SharedPlaces)
     managed: set[str] = field(default_factory=set)  # scalar containers whose every reader is known
+    growing: set[str] = field(default_factory=set)  # those of integers that loops make larger and larger
     any_order: set[str] = field(default_factory=set)  # containers of what NumPy may have in another order than C
     versions: dict[str, int] = field(default_factory=dict)
     made_from: dict[str, frozenset[str]] = field(default_factory=dict)  # of numbers that have been stored
@@ -318,13 +319,13 @@ class Builder:
     def snapshot(self) -> tuple:
         """The state to come back to when a trial fails."""
         return (dict(self.arrays), dict(self.constants), set(self.taken), dict(self.born), dict(self.scope.containers),
-                set(self.scope.unsigned), set(self.mutated), set(self.frozen), set(self.managed), self.shared,
-                len(self.blocks[-1]), self.statements, self.source, len(self.accesses), self.lazies, len(self.failures),
-                self.mail, [(g, g.now) for g in self.grown])
+                set(self.scope.unsigned), set(self.mutated), set(self.frozen), set(self.managed),
+                set(self.growing), self.shared, len(self.blocks[-1]), self.statements, self.source, len(self.accesses),
+                self.lazies, len(self.failures), self.mail, [(g, g.now) for g in self.grown])
 
     def rollback(self, state: tuple) -> None:
         """Names are free again, so nothing known of a container made since then may outlive it."""
-        (arrays, constants, taken, born, containers, unsigned, mutated, frozen, managed, self.shared, length,
+        (arrays, constants, taken, born, containers, unsigned, mutated, frozen, managed, growing, self.shared, length,
          self.statements, self.source, accesses, lazies, failures, self.mail, grown) = state
         self.grown = [g for g, _ in grown]
         for made, now in grown:
@@ -332,7 +333,7 @@ class Builder:
         del self.accesses[accesses:], self.failures[failures:]
         self.arrays, self.constants, self.taken, self.born = dict(arrays), dict(constants), set(taken), dict(born)
         self.scope.containers, self.scope.unsigned = dict(containers), set(unsigned)
-        self.mutated, self.frozen, self.managed = set(mutated), set(frozen), set(managed)
+        self.mutated, self.frozen, self.managed, self.growing = set(mutated), set(frozen), set(managed), set(growing)
         self.any_order.intersection_update(arrays)
         self.counted = {n: mask for n, mask in self.counted.items() if n in arrays}
         del self.blocks[-1][length:]
@@ -360,7 +361,8 @@ def cast(e: Expr, dtype: np.dtype) -> Expr:
             number = np.asarray(e.value).astype(e.dtype)
             number = number.real if number.dtype.kind == "c" and dtype.kind in "fiu" else number
             return const(number.astype(dtype).item() if dtype != np.float32 else _single(number), dtype)
-    if isinstance(e, Index) and dtype.kind in "iuf":
+    narrow = dtype.kind in "iu" and dtype.itemsize < 8
+    if isinstance(e, Index) and dtype.kind in "iuf" and not (narrow and e.ix.elems):  # data may wrap around
         return Index(e.ix, dtype)
     if e.dtype.kind == "c" and dtype.kind == "b":
         return call("ne", e, const(0, e.dtype), dtype=dtype)

@@ -10,6 +10,7 @@ from sdfgad.frontend.elementwise import BOOL, INT, describe, int_value
 from sdfgad.frontend.failing import fail, raise_if
 from sdfgad.frontend.fields import Fields, ListChanged, Rebound, Unlike, binding, check_found
 from sdfgad.frontend.liveness import assigned
+from sdfgad.frontend.magnitudes import floating, not_floating, note_growing
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
 from sdfgad.frontend.none_or import NOWHERE, blank_of, untold
 from sdfgad.frontend.references import references
@@ -38,6 +39,7 @@ class Carry:
     arrays: frozenset[str] = frozenset()  # containers that exist before the body
     opened: dict[str, tuple[str, Value]] = field(default_factory=dict)  # name -> container, value at the head
     missed: int = 0  # how many names had been missed before the body
+    floating: frozenset[str] = frozenset()  # integers that are floats here
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,9 @@ def _fixpoint(ctx: Context, stmt: ast.For | ast.While, needed: frozenset[str], o
     snapshot, before, here = ctx.builder.snapshot(), dict(frame.names), ctx.here
     hints = frozenset() if trial.returning else ctx.hints.get(key, frozenset())
     names += [n for n in fields.names if n in hints]
-    carry = Carry(_guess(ctx, stmt, names, hints, trial), before, needed, trial, fields)
+    kinds = _guess(ctx, stmt, names, hints, trial)
+    floats = floating(ctx, stmt, kinds)
+    carry = Carry(kinds | floats, before, needed, trial, fields, floating=frozenset(floats))
     for _ in range(_TRIALS):
         ctx.looping += 1
         try:
@@ -115,7 +119,7 @@ def _fixpoint(ctx: Context, stmt: ast.For | ast.While, needed: frozenset[str], o
             ctx.builder.rollback(snapshot)
             frame.names, ctx.here = dict(before), here
             fields.clear()
-            carry = Carry(carry.kinds, before, needed, trial, fields, carry.around)
+            carry = Carry(carry.kinds, before, needed, trial, fields, carry.around, floating=carry.floating)
             continue
         finally:
             ctx.looping -= 1
@@ -144,7 +148,7 @@ def _plainly_bound(body: Sequence[ast.stmt]) -> list[str]:
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n not in augmented]
 
 
-def open_carry(ctx: Context, carry: Carry) -> None:
+def open_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> None:
     """Give every carried name its container, holding the value before the loop."""
     frame, builder = ctx.frame, ctx.builder
     for name, kind in carry.kinds.items():
@@ -156,6 +160,7 @@ def open_carry(ctx: Context, carry: Carry) -> None:
                                  "allocate it before the outer loop", "SG103")
             container = declare(ctx, kind, name).name
             fill_copy(ctx, container, kind, name, value, frame.names)
+        note_growing(ctx, stmt, carry.fields.written(name), kind, container)
         carry.opened[name] = (container, container_value(ctx, builder.arrays[container], kind))
     restore(ctx, carry)
     carry.missed = len(ctx.missed)
@@ -240,6 +245,9 @@ def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[st
         else:
             continue
         kind = join(ctx, before, kind_of(names.get(name)))
+        if name in carry.floating and (kind is None or not kind.weak):
+            not_floating(ctx, stmt, name)
+            kind, carry.floating = kind_of(carry.before[name]), carry.floating - {name}
         if kind is None:
             raise _changing(ctx, stmt, carry, name, names.get(name))
         carry.kinds[name] = kind

@@ -35,7 +35,7 @@ from sdfgad.frontend.values import (
     is_number,
 )
 from sdfgad.ir.algebra import direction
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const, wraps
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, around, call, const, wraps
 from sdfgad.ir.index import Elem, Ix, floordiv, ix, mod
 
 BOOL, INT, FLOAT, COMPLEX = map(np.dtype, (np.bool_, np.int64, np.float64, np.complex128))
@@ -146,7 +146,7 @@ def int_expr(ctx: Context, value: IntValue) -> Expr:
         atom = value.ix.terms[0][0][0]
         if isinstance(atom, Elem):
             return cast(Load(atom.array, atom.parts, ctx.builder.arrays[atom.array].dtype), dtype)
-    return Index(value.ix, dtype)
+    return cast(Index(value.ix, INT), dtype) if value.ix.elems and dtype.itemsize < 8 else Index(value.ix, dtype)
 
 
 def to_ix(e: Expr) -> Ix | None:
@@ -162,7 +162,7 @@ def to_ix(e: Expr) -> Ix | None:
     parts, rule = [to_ix(a) for a in e.args], _AS_INDEX.get(e.fn)
     stays = not wraps(e.dtype) or (e.fn == "add" and not all(p and p.elems for p in parts)) or (
         e.fn == "cast" and np.can_cast(e.args[0].dtype, e.dtype))
-    return rule(*parts) if rule is not None and stays and None not in parts else None
+    return around(rule(*parts), e.dtype) if rule is not None and stays and None not in parts else None
 
 
 _AS_INDEX: Mapping[str, Callable[..., Ix]] = MappingProxyType({
@@ -396,5 +396,5 @@ def int_ix(value: Value) -> Ix:
 def int_value(i: Ix, dtype: np.dtype | None = None) -> Value:
     """A Python int when the number is known, else a run-time integer."""
     if i.const is None:
-        return IntValue(i, dtype)
+        return IntValue(i if dtype is None else around(i, dtype), dtype)
     return i.const if dtype is None else dtype.type(i.const)

@@ -337,7 +337,7 @@ def _counted(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int = 
     def once(carry: Carry) -> None:
         builder = ctx.builder
         span = Range(builder.symbol(names.loop_variable(label)), start, stop, step)
-        open_carry(ctx, carry)
+        open_carry(ctx, stmt, carry)
         noted = len(builder.accesses)
         with builder.region() as block:
             builder.scope.ranges.append(span)

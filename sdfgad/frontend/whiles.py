@@ -94,7 +94,7 @@ def _conditional(ctx: Context, stmt: ast.While, blanks: bool = False, rows: Rows
 
     def once(carry: Carry) -> None:
         builder = ctx.builder
-        open_carry(ctx, carry)
+        open_carry(ctx, stmt, carry)
         flag = builder.declare((), BOOL, "running")
         _set(ctx, flag.name, _test(ctx, stmt))
         with builder.region() as block:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from sdfgad.ir.index import Elem, Ix
+from sdfgad.ir.index import Elem, Ix, mod
 from sdfgad.ir.interned import Table
 
 DType: TypeAlias = np.dtype
@@ -244,3 +244,15 @@ def _looked_up(expr: Expr) -> tuple[tuple[Load, ...], tuple[Elem, ...]]:
 def wraps(dtype: np.dtype | None) -> bool:
     """Whether arithmetic in a dtype soon wraps around, which that of indices does not."""
     return dtype is not None and (dtype.kind == "u" or dtype.itemsize < 4)
+
+
+def around(i: Ix, dtype: np.dtype) -> Ix:
+    """What arithmetic in a dtype makes of a sum or product of data. Sums and small multiples of numbers of 32 bits
+    are taken to fit: places in arrays do."""
+    alone = len(i.terms) == 1 and i.terms[0][1] == 1 and len(i.terms[0][0]) == 1
+    if alone or not i.elems or dtype.itemsize == 8 or dtype.itemsize == 4 and not any(
+            abs(factor) >= 2 ** 16 or sum(isinstance(a, Elem) for a in atoms) > 1 for atoms, factor in i.terms):
+        return i
+    count = 2 ** (8 * dtype.itemsize)
+    below = 0 if dtype.kind == "u" else count // 2
+    return mod(i + below, count) - below

@@ -103,7 +103,7 @@ class _Machine:
         if isinstance(e, Const):
             return e.dtype.type(e.value)
         if isinstance(e, Index):
-            return np.int64(self.index(e.ix)).astype(e.dtype)
+            return np.int64((self.index(e.ix) + 2 ** 63) % 2 ** 64 - 2 ** 63).astype(e.dtype)
         if isinstance(e, Load):
             return self.memory[e.array][self.at(e.array, e.index)]
         if isinstance(e, Local):

@@ -1,0 +1,130 @@
+"""Python's integers have no largest one, those of a compiled program do: 64 bits. What may grow beyond them is a float
+where a float serves as well; else the run stops before it is wrong."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+import numpy as np
+
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import BOOL, INT, as_array, to_ix
+from sdfgad.frontend.failing import fail, raise_if
+from sdfgad.frontend.growth import growing, only_floats
+from sdfgad.frontend.merge import Kind, kind_of
+from sdfgad.frontend.values import ArrayValue, IntValue, Value
+from sdfgad.ir.algebra import cast
+from sdfgad.ir.expr import Expr, Index, call, const
+from sdfgad.ir.index import Elem, Ix
+from sdfgad.ir.program import Failure
+
+_FLOAT = np.dtype(np.float64)
+_LARGEST = 2 ** 62
+"""Integers up to it can be added to each other."""
+_LARGE_FACTOR = 2 ** 32
+"""Larger than what counts of bytes and elements are multiplied with."""
+_POWERS = (np.power, np.left_shift)
+_COMPARISONS = (np.less, np.less_equal, np.greater, np.greater_equal)
+_TEXT = "an integer that leaves 64 bits, which Python's do not: begin with a float, as in 1.0 for 1"
+
+
+def floating(ctx: Context, loop: ast.For | ast.While, kinds: Mapping[str, Kind]) -> dict[str, Kind]:
+    """The integers that a loop carries and makes larger and larger, as the floats that serve as well.
+
+    fact = 1                                  ->   fact = 1.0
+    for k in range(1, n): fact = fact * k ; s += x ** k / fact
+    """
+    whole = {n for n, k in kinds.items() if _is_whole(k) and ("no float", loop, n) not in ctx.hints}
+    if not whole:
+        return {}
+    names = growing(loop)
+    others = {n for n, v in ctx.frame.names.items() if not _is_whole(kind_of(v))}
+    found = {n: Kind((), _FLOAT, True) for n in whole & names}
+    return found if found and only_floats(ctx.frame.code.body, names - others, others) else {}
+
+
+def not_floating(ctx: Context, loop: ast.For | ast.While, name: str) -> None:
+    """What a loop carries is not a number of Python's in the end: it is what it would be without all this."""
+    ctx.hints["no float", loop, name] = True
+
+
+def note_growing(ctx: Context, loop: ast.For | ast.While, written: str, kind: Kind, container: str) -> None:
+    """Note that a container is for an integer which a loop makes larger and larger."""
+    if _is_whole(kind) and any(n.split(".")[-1] == written.split(".")[-1] for n in growing(loop)):
+        ctx.builder.growing.add(container)
+
+
+def beside_floats(ufunc: np.ufunc, left: Value, right: Value) -> tuple[Value, Value]:
+    """Two operands, a known integer of more than 64 bits beside a float as the float that NumPy makes of it."""
+    if ufunc in _COMPARISONS or any(isinstance(v, ArrayValue) and v.dtype.kind in "fc" for v in (left, right)):
+        return _in_bits(left), _in_bits(right)
+    return left, _in_bits(right) if ufunc is np.true_divide else right
+
+
+def _in_bits(value: Value) -> Value:
+    large = type(value) is int and not -2 ** 63 <= value < 2 ** 63
+    return float(value) if large and abs(value) < 2 ** 1023 else value
+
+
+def within_bits(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, result: Value) -> None:
+    """Have the run stop where an operation with Python's integers would leave 64 bits."""
+    if isinstance(result, IntValue):
+        size = _of_index(result.ix) if result.dtype is None and _may_be_large(ctx, result.ix) else None
+    elif isinstance(result, ArrayValue) and result.weak and result.dtype.kind == "i" and ufunc in _POWERS:
+        size = _of_power(ctx, ufunc, left, right)
+    else:
+        return
+    if size is None:
+        return
+    if any(w.handler(OverflowError) for w in ctx.watches):
+        raise ctx.refuse("an integer that may leave 64 bits in a try statement that catches OverflowError",
+                         "Python raises none here: name other exceptions", "SG102")
+    beyond = call("gt", size, const(float(_LARGEST), _FLOAT), dtype=BOOL)
+    raise_if(ctx, beyond, lambda: fail(ctx, Failure(OverflowError, (_TEXT,))))
+
+
+def _is_whole(kind: Kind | None) -> bool:
+    return kind is not None and kind.weak and not kind.shape and kind.dtype.kind == "i"
+
+
+def _may_be_large(ctx: Context, i: Ix) -> bool:
+    for atoms, factor in i.terms:
+        read = [a for a in atoms if isinstance(a, Elem)]
+        if read and (len(read) > 2 or abs(factor) >= _LARGE_FACTOR or any(
+                a.array in ctx.builder.growing for a in read)):
+            low, high = ctx.builder.scope.bounds(i)
+            return low is None or high is None or max(-low, high) > _LARGEST
+    return False
+
+
+def _of_index(i: Ix) -> Expr:
+    """How large the terms of an index are together, as a float."""
+    total: Expr = const(0.0, _FLOAT)
+    for atoms, factor in i.terms:
+        size: Expr = const(float(abs(factor)), _FLOAT)
+        for atom in atoms:
+            size = call("mul", size, _size(Ix((((atom,), 1),))))
+        total = size if total == const(0.0, _FLOAT) else call("add", total, size)
+    return total
+
+
+def _of_power(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Expr | None:
+    """How large a power of two integers, or a shift by some bits, is as a float; None where it is small enough."""
+    base, exponent = (to_ix(as_array(ctx, v).at(())) for v in (left, right))
+    if base is None or exponent is None or ufunc is np.power and base.const in (-1, 0, 1):
+        return None
+    (low, high), (_, most) = ctx.builder.scope.bounds(base), ctx.builder.scope.bounds(exponent)
+    if low is not None and high is not None and most is not None and _power(
+            ufunc, max(-low, high), max(min(most, 64), 0)) <= _LARGEST:
+        return None
+    if ufunc is np.power:
+        return call("pow", _size(base), _size(exponent))
+    return call("mul", _size(base), call("pow", const(2.0, _FLOAT), _size(exponent)))
+
+
+def _power(ufunc: np.ufunc, base: int, exponent: int) -> int:
+    return int(base ** exponent) if ufunc is np.power else base << exponent
+
+
+def _size(i: Ix) -> Expr:
+    return call("abs", cast(Index(i, INT), _FLOAT))

@@ -68,12 +68,12 @@ def _in_bits(value: Value) -> Value:
 
 def within_bits(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, result: Value) -> None:
     """Have the run stop where an operation with Python's integers would leave 64 bits."""
-    if isinstance(result, IntValue):
-        size = _of_index(result.ix) if result.dtype is None and _may_be_large(ctx, result.ix) else None
-    elif isinstance(result, ArrayValue) and result.weak and result.dtype.kind == "i" and ufunc in _POWERS:
-        size = _of_power(ctx, ufunc, left, right)
-    else:
-        return
+    size = None
+    if isinstance(result, IntValue) and result.dtype is None:
+        size = _of_index(ctx, result.ix)
+    elif isinstance(result, ArrayValue) and result.weak and result.dtype.kind == "i" and not result.shape:
+        found = None if ufunc in _POWERS else to_ix(result.at(()))
+        size = _of_power(ctx, left, right, ufunc) if found is None else _of_index(ctx, found)
     if size is None:
         return
     if any(w.handler(OverflowError) for w in ctx.watches):
@@ -88,17 +88,23 @@ def _is_whole(kind: Kind | None) -> bool:
 
 
 def _may_be_large(ctx: Context, i: Ix) -> bool:
+    arrays, growing, weight = ctx.builder.arrays, ctx.builder.growing, 0
+    found = False
     for atoms, factor in i.terms:
         read = [a for a in atoms if isinstance(a, Elem)]
-        if read and (len(read) > 2 or abs(factor) >= _LARGE_FACTOR or any(
-                a.array in ctx.builder.growing for a in read)):
-            low, high = ctx.builder.scope.bounds(i)
-            return low is None or high is None or max(-low, high) > _LARGEST
-    return False
+        if any(a.parts and arrays[a.array].role == "transient" for a in read):  # of a list: nobody knows what fills it
+            weight += abs(factor) * len(atoms)
+        found |= len(read) > 2 or bool(read) and abs(factor) >= _LARGE_FACTOR or any(a.array in growing for a in read)
+    if not found and weight <= 1:
+        return False
+    low, high = ctx.builder.scope.bounds(i)
+    return low is None or high is None or max(-low, high) > _LARGEST
 
 
-def _of_index(i: Ix) -> Expr:
-    """How large the terms of an index are together, as a float."""
+def _of_index(ctx: Context, i: Ix) -> Expr | None:
+    """How large the terms of an index are together, as a float; None where they are hardly large."""
+    if not _may_be_large(ctx, i):
+        return None
     total: Expr = const(0.0, _FLOAT)
     for atoms, factor in i.terms:
         size: Expr = const(float(abs(factor)), _FLOAT)
@@ -108,8 +114,10 @@ def _of_index(i: Ix) -> Expr:
     return total
 
 
-def _of_power(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Expr | None:
+def _of_power(ctx: Context, left: Value, right: Value, ufunc: np.ufunc) -> Expr | None:
     """How large a power of two integers, or a shift by some bits, is as a float; None where it is small enough."""
+    if ufunc not in _POWERS:
+        return None
     base, exponent = (to_ix(as_array(ctx, v).at(())) for v in (left, right))
     if base is None or exponent is None or ufunc is np.power and base.const in (-1, 0, 1):
         return None

@@ -148,6 +148,22 @@ def powers_of_data(x, n):
     return x[1] * (m * m * m * m)
 
 
+@beyond(V6, 100)
+def items(x, n):
+    f = [1]
+    for k in range(1, n):
+        f.append(f[-1] * k)
+    return x[f[-1] % 6]
+
+
+@beyond(V6, 100)
+def sums_of_items(x, n):
+    f = [1, 1]
+    for _ in range(n):
+        f.append(f[-1] + f[-2])
+    return x[f[-1] % 6]
+
+
 @beyond(V6, 45)
 def helpers(x, n):
     def more(p, k):

@@ -6,6 +6,7 @@ import sdfgad
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
 from tests.frontend.checking import check
+from tests.support.interpreted import interpreted
 
 pytest.importorskip("scipy")
 from scipy import stats  # noqa: E402
@@ -47,6 +48,36 @@ def test_same_as_scipy(name, kind):
 def test_shapes_at_the_ends_of_their_ranges(name, shapes):
     method = getattr(stats, name).logpdf
     check(lambda x: method(x, *shapes), np.array([*X, -9.0, 30.5, -np.inf]))
+
+
+@pytest.mark.parametrize("name, shapes", [
+    ("beta", (1.0, 1.0)), ("beta", (1.0, 3.0)), ("beta", (2.0, 1.0)), ("beta", (0.5, 0.5)), ("weibull_min", (1.0,)),
+    ("weibull_min", (0.5,)), ("weibull_min", (2.0,)), ("f", (2.0, 4.0)), ("f", (1.0, 3.0)), ("fisk", (1.0,)),
+    ("fisk", (0.5,)), ("gamma", (1.0,)), ("gamma", (0.4,)), ("chi2", (2,)), ("nakagami", (2.0,)), ("t", (np.inf,)),
+    ("t", (41.0,)), ("t", (1e9,))])
+def test_densities_at_both_ends(name, shapes):
+    """Where a power of zero, or of infinity, decides; and of many degrees of freedom."""
+    of = getattr(stats, name)
+    check(lambda x: [of.logpdf(x, *shapes), of.pdf(x, *shapes, scale=2.0)], np.array([0.0, 0.4, 1.0, 2.0, np.inf, -1.0]))
+
+
+@pytest.mark.parametrize("of", [stats.laplace, stats.logistic, stats.cauchy, stats.norm])
+def test_shares_have_a_slope_in_the_middle(of):
+    """It is the density, also where two formulas meet."""
+    share = sdfgad.grad(lambda x: np.sum(of.cdf(x, 0.5, 2.0) - of.sf(x, 0.5, 2.0)))
+    x = np.array([0.5, 0.3, 90.0, -90.0])
+    with interpreted():
+        np.testing.assert_allclose(share(x), 2 * of.pdf(x, 0.5, 2.0), rtol=1e-12)
+
+
+def test_no_share_of_a_kind():
+    check(lambda x, a: stats.dirichlet.logpdf(x, a), np.array([0.0, 0.4, 0.6]), np.array([1.0, 2.0, 1.0]))
+
+
+def test_shares_keep_their_digits():
+    tails = np.array([1e-12, 1e8, 3.0])
+    check(lambda x: [stats.cauchy.sf(x), stats.cauchy.cdf(-x), stats.halfnorm.cdf(x), stats.cauchy.ppf(1 - 1 / (4 + x))],
+          tails)
 
 
 A = np.array([[2.0, 0.3], [0.3, 1.1]])

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from sdfgad.frontend.bodies.special import betaln, log_ndtr, ndtr, of_numbers
+from sdfgad.frontend.bodies.special import betaln, expit, log_ndtr, ndtr, of_numbers
 
 _ROOT = math.sqrt(2 * math.pi)
 
@@ -27,6 +27,12 @@ def positive(scale):
 def supported(inside, z, logarithm, scale):
     """The logarithm of a density where it has one. NaN, which lies nowhere, stays."""
     return np.where(inside, logarithm, np.where(z == z, -np.inf, z))[()] - np.log(scale)
+
+
+def powered(z, exponent, logarithm):
+    """The logarithm of a power of z, which is 0 or more: at both ends the exponent alone decides."""
+    ends = np.where(exponent == 0, 0.0, np.where((exponent > 0) == (z > 0), np.inf, -np.inf))
+    return np.where((z > 0) & (z < np.inf), exponent * logarithm, ends)
 
 
 def gammaln(z):
@@ -73,8 +79,13 @@ def norm_isf(q, loc=0, scale=1):
 
 def t_logpdf(x, df, loc=0, scale=1):
     z, n = standard(x, loc, scale), positive(df) * 1.0
-    height = gammaln((n + 1) / 2) - gammaln(n / 2) - 0.5 * np.log(n * math.pi)
-    return height - (n + 1) / 2 * np.log1p(z * z / n) - np.log(scale)
+    # Of many degrees the two logarithms would lose their difference: it is that of the normal density, and a series.
+    many, few, most = n > 40, np.where(n > 40, 1.0, n), np.where(n < np.inf, n, 1.0)
+    rest = 1 / np.where(many, n, 1.0)
+    series = rest * (-1 / 4 + rest**2 * (1 / 24 + rest**2 * (-1 / 20 + rest**2 * 17 / 112)))
+    height = gammaln((few + 1) / 2) - gammaln(few / 2) - 0.5 * np.log(few * math.pi)
+    away = np.where(n < np.inf, (most + 1) / 2 * np.log1p(z * z / most), z * z / 2)
+    return np.where(many, series - 0.5 * math.log(2 * math.pi), height) - away - np.log(scale)
 
 
 def cauchy_logpdf(x, loc=0, scale=1):
@@ -83,7 +94,7 @@ def cauchy_logpdf(x, loc=0, scale=1):
 
 
 def cauchy_cdf(x, loc=0, scale=1):
-    return 0.5 + np.arctan(standard(x, loc, scale)) / math.pi
+    return np.arctan2(1.0, -standard(x, loc, scale)) / math.pi
 
 
 def laplace_logpdf(x, loc=0, scale=1):
@@ -92,8 +103,8 @@ def laplace_logpdf(x, loc=0, scale=1):
 
 def laplace_cdf(x, loc=0, scale=1):
     z = standard(x, loc, scale)
-    tail = 0.5 * np.exp(-np.abs(z))
-    return np.where(z > 0, 1.0 - tail, tail)[()]
+    above, below = np.where(z > 0, z, 0.0), np.where(z > 0, 0.0, z)
+    return np.where(z > 0, 1.0 - 0.5 * np.exp(-above), 0.5 * np.exp(below))[()]
 
 
 def logistic_logpdf(x, loc=0, scale=1):
@@ -102,9 +113,7 @@ def logistic_logpdf(x, loc=0, scale=1):
 
 
 def logistic_cdf(x, loc=0, scale=1):
-    z = standard(x, loc, scale)
-    e = np.exp(-np.abs(z))
-    return np.where(z >= 0, 1 / (1 + e), e / (1 + e))[()]
+    return expit(standard(x, loc, scale))
 
 
 # half of the line, or a part of it
@@ -132,10 +141,7 @@ def uniform_cdf(x, loc=0, scale=1):
 def gamma_logpdf(x, a, loc=0, scale=1):
     z, shape = standard(x, loc, scale), positive(a) * 1.0
     inside = np.where(z > 0, z, 1.0)
-    # At zero the power decides: nothing, the whole height, or no bound.
-    border = np.where(shape == 1, 0.0, np.where(shape > 1, -np.inf, np.inf))
-    power = np.where(z > 0, (shape - 1) * np.log(inside), border)
-    return supported(z >= 0, z, power - z - gammaln(shape), scale)
+    return supported(z >= 0, z, powered(z, shape - 1, np.log(inside)) - z - gammaln(shape), scale)
 
 
 def chi2_logpdf(x, df, loc=0, scale=1):
@@ -170,7 +176,8 @@ def rayleigh_logpdf(x, loc=0, scale=1):
 def weibull_min_logpdf(x, c, loc=0, scale=1):
     z, shape = standard(x, loc, scale), positive(c) * 1.0
     inside = np.where(z > 0, z, 1.0)
-    return supported(z > 0, z, np.log(shape) + (shape - 1) * np.log(inside) - inside ** shape, scale)
+    found = np.log(shape) + powered(z, shape - 1, np.log(inside)) - np.where(z >= 0, z, 1.0) ** shape
+    return supported(z >= 0, z, found, scale)
 
 
 def halfnorm_logpdf(x, loc=0, scale=1):
@@ -180,9 +187,9 @@ def halfnorm_logpdf(x, loc=0, scale=1):
 
 def beta_logpdf(x, a, b, loc=0, scale=1):
     z, left, right = standard(x, loc, scale), positive(a) * 1.0, positive(b) * 1.0
-    inside = np.where((z > 0) & (z < 1), z, 0.5)
-    logarithm = (left - 1) * np.log(inside) + (right - 1) * np.log1p(-inside) - betaln(left, right)
-    return supported((z > 0) & (z < 1), z, logarithm, scale)
+    below, above = np.where(z > 0, z, 1.0), np.where((z >= 0) & (z < 1), z, 0.0)
+    power = powered(z, left - 1, np.log(below)) + powered(1 - z, right - 1, np.log1p(-above))
+    return supported((z >= 0) & (z <= 1), z, power - betaln(left, right), scale)
 
 
 # numbers of events
@@ -240,6 +247,7 @@ def dirichlet_logpdf(x, alpha):
     if shares.shape[0] != shape.shape[0]:
         raise ValueError("a point of a Dirichlet distribution without its last share")
     height = gammaln(np.sum(shape)) - np.sum(gammaln(shape))
-    found = height + np.sum(((shape - 1) * np.log(shares).T).T, axis=0)
+    logarithm = np.log(np.where(shares > 0, shares, 1.0))
+    found = height + np.sum(powered(shares.T, shape - 1, logarithm.T).T, axis=0)
     # SciPy raises an exception for what does not add up to one.
     return np.where(np.abs(np.sum(shares, axis=0) - 1.0) <= 1e-9, found, np.nan)[()]

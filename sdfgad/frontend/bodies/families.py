@@ -19,12 +19,13 @@ from sdfgad.frontend.bodies.distributions import (
     laplace_cdf,
     logistic_cdf,
     positive,
+    powered,
     standard,
     supported,
     t_logpdf,
     uniform_cdf,
 )
-from sdfgad.frontend.bodies.special import betainc, betaln, gammainc, gammaincc, i0e, log_ndtr, ndtr, of_numbers, xlogy
+from sdfgad.frontend.bodies.special import betainc, betaln, gammainc, gammaincc, i0e, log_ndtr, ndtr, of_numbers
 
 # shares of a distribution below and above: shapes are numbers known before the call
 
@@ -77,7 +78,7 @@ def lognorm_cdf(x, s, loc=0, scale=1):
 
 
 def halfnorm_cdf(x, loc=0, scale=1):
-    return 2.0 * ndtr(np.maximum(standard(x, loc, scale), 0.0)) - 1.0
+    return of_numbers("erf", math.sqrt(0.5) * np.maximum(standard(x, loc, scale), 0.0))
 
 
 def weibull_min_logsf(x, c, loc=0, scale=1):
@@ -174,7 +175,8 @@ def logistic_ppf(q, loc=0, scale=1):
 
 def cauchy_ppf(q, loc=0, scale=1):
     p = share(q)
-    return loc - positive(scale) * np.cos(math.pi * p) / np.sin(math.pi * p)
+    tail = math.pi * np.where(p < 0.5, p, 1.0 - p)
+    return loc + positive(scale) * np.where(p < 0.5, -1.0, 1.0) * np.cos(tail) / np.sin(tail)
 
 
 def gumbel_r_ppf(q, loc=0, scale=1):
@@ -203,9 +205,9 @@ def f_logpdf(x, dfn, dfd, loc=0, scale=1):
     z = standard(x, loc, scale)
     n, m = positive(dfn) * 1.0, positive(dfd) * 1.0
     inside = np.where(z > 0, z, 1.0)
-    found = (0.5 * n * np.log(n) + 0.5 * m * np.log(m) + (0.5 * n - 1) * np.log(inside)
-             - 0.5 * (n + m) * np.log(m + n * inside) - betaln(0.5 * n, 0.5 * m))
-    return supported(z > 0, z, found, scale)
+    found = (0.5 * n * np.log(n) + 0.5 * m * np.log(m) + powered(z, 0.5 * n - 1, np.log(inside))
+             - 0.5 * (n + m) * np.log(m + n * np.where(z > 0, z, 0.0)) - betaln(0.5 * n, 0.5 * m))
+    return supported(z >= 0, z, found, scale)
 
 
 def halfcauchy_logpdf(x, loc=0, scale=1):
@@ -217,7 +219,8 @@ def fisk_logpdf(x, c, loc=0, scale=1):
     z = standard(x, loc, scale)
     power, inside = positive(c) * 1.0, np.where(z > 0, z, 1.0)
     size = np.log(inside)
-    return supported(z > 0, z, np.log(power) - (power + 1) * size - 2 * np.log1p(np.exp(-power * size)), scale)
+    found = np.where(z > 0, -(power + 1) * size - 2 * np.log1p(np.exp(-power * size)), powered(z, power - 1, size))
+    return supported(z >= 0, z, np.log(power) + found, scale)
 
 
 def invgauss_logpdf(x, mu, loc=0, scale=1):
@@ -248,7 +251,8 @@ def nakagami_logpdf(x, nu, loc=0, scale=1):
     z, shape = standard(x, loc, scale), positive(nu) * 1.0
     inside = np.where(z >= 0, z, 1.0)
     height = math.log(2.0) + shape * np.log(shape) - gammaln(shape)
-    return supported(z >= 0, z, height + xlogy(2.0 * shape - 1.0, inside) - shape * inside * inside, scale)
+    power = powered(z, 2.0 * shape - 1.0, np.log(np.where(z > 0, z, 1.0)))
+    return supported(z >= 0, z, height + power - shape * inside * inside, scale)
 
 
 def triang_logpdf(x, c, loc=0, scale=1):

@@ -15,6 +15,7 @@ from sdfgad.arrays import Spec
 from sdfgad.calls.arguments import Bound, Leaves, as_called, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.calls.device_calls import check_place, handed_on, nameless, on_device, stacked_there
 from sdfgad.calls.directions import listed, plain, tangents_of
+from sdfgad.calls.references import reduced
 from sdfgad.calls.results import one_or_all
 from sdfgad.config import within
 from sdfgad.errors import UnsupportedError, UsageError
@@ -59,6 +60,18 @@ class MatrixFunction(DerivativeFunction):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         alone = instance is None or isinstance(self.fn, staticmethod)
         return self if alone else self._again(MethodType(self.fn, instance))
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return reduced(self, _made_again, self._again)
+
+
+def _made_again(fn: Any, again: Callable[..., Any]) -> Any:
+    """What was pickled or copied."""
+    return again(fn.fn if isinstance(fn, DerivativeFunction) else fn)
+
+
+def _of_gradient(method: Callable[..., Any], again: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+    return again(GradFunction(method, **options))
 
 
 MODES = ("auto", "forward", "reverse")
@@ -169,7 +182,7 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
         gradient, options = fn.differentiated(device), fn.options
         return MatrixFunction(fn.fn, "jacobian of the gradient", MatrixRequest(wrt, gradient, sparsity=sparsity),
                               lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity),
-                              lambda method: again(GradFunction(method, **options)))
+                              functools.partial(_of_gradient, again=again, options=options))
     fn = as_function(fn)
     refuse_derivatives(fn)
 

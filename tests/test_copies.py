@@ -39,12 +39,17 @@ class Model:
     def value(self, x):
         return self.w * x
 
+    @sdfgad.jacobian
+    def matrix(self, x):
+        return self.w * x ** 2
+
 
 TWINS = (copy.copy, copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made)))
 MADE = (sdfgad.grad(loss), sdfgad.value_and_grad(loss, memory_limit="1GB"), sdfgad.grad(decorated.fn, wrt="x"),
         sdfgad.grad(functools.partial(loss)), sdfgad.forward(loss), sdfgad.forward(decorated),
         sdfgad.forward(compiled.fn),
-        Model(2.0).loss, Model(3.0).value)
+        Model(2.0).loss, Model(3.0).value, Model(4.0).matrix, sdfgad.hessian(loss), sdfgad.jacobian(compiled.fn),
+        sdfgad.jacobian(decorated))
 
 
 @pytest.mark.parametrize("twin", TWINS)
@@ -55,7 +60,8 @@ def test_a_copy_gives_the_same(twin):
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_decorated_functions_are_themselves(twin):
-    assert twin(decorated) is decorated and twin(compiled) is compiled and twin(Model.loss) is Model.loss
+    for made in (decorated, compiled, Model.loss, Model.matrix):
+        assert twin(made) is made
 
 
 def test_options_go_along():

@@ -10,7 +10,7 @@ from functools import reduce
 from typing import Any
 
 
-def reduced(made: Any, again: Callable[..., Any], options: dict[str, Any]) -> str | tuple[Any, ...]:
+def reduced(made: Any, again: Callable[..., Any], options: Any) -> str | tuple[Any, ...]:
     """What `__reduce__` of something made from the function `made.fn` says; `again(fn, options)` makes it anew.
 
     A decorated function is what its module holds under its name. Of one that is made from it, or beside it, the

@@ -13,7 +13,8 @@ import numpy as np
 
 from sdfgad.automatic import derived_together
 from sdfgad.calls.agreement import check_objective
-from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, check_donated, refuse_specs, resolve_wrt
+from sdfgad.calls.arguments import Bound, bind, check_donated, refuse_specs
+from sdfgad.calls.asked import absent_of, asked_wrt, resolve_wrt
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
 from sdfgad.calls.device_calls import check_place, on_device
@@ -61,12 +62,12 @@ class GradFunction(DerivativeFunction):
         self._blocks = asked_distribution(distribute, comm, grid, gather)
         if self._blocks is not None:
             refuse_together(plan=plan, spill=spill, objective=objective, replicated=replicated or None)
-        wrt = asked_wrt(wrt, argnums)
         self._options: dict[str, Any] = {
-            "wrt": wrt, "output": output, "reduce": reduce, "has_aux": has_aux, "memory_limit": memory_limit,
-            "device": device, "plan": plan, "donate": donate, "value": value, "store": store, "recompute": recompute,
-            "snapshot": snapshot, "spill": spill, "source": source, "objective": objective, "distribute": distribute,
-            "comm": comm, "grid": grid, "gather": gather, "deterministic": deterministic, "replicated": replicated}
+            "wrt": (wrt := asked_wrt(wrt, argnums)), "output": output, "reduce": reduce, "has_aux": has_aux,
+            "memory_limit": memory_limit, "device": device, "plan": plan, "donate": donate, "value": value,
+            "store": store, "recompute": recompute, "snapshot": snapshot, "spill": spill, "source": source,
+            "objective": objective, "distribute": distribute, "comm": comm, "grid": grid, "gather": gather,
+            "deterministic": deterministic, "replicated": replicated}
         self._pins = pins_of(store, recompute, snapshot)
         if plan is not None and self._pins:
             raise UsageError("plan= says already what is stored: leave out store, recompute and snapshot", code="SG205")
@@ -161,9 +162,8 @@ class GradFunction(DerivativeFunction):
     @shortened
     def plan(self, *args: Any, **keywords: Any) -> Plan:
         """What a call with these arguments (arrays or `spec`s) will store; nothing is compiled or allocated."""
-        bound = bind(self.fn, args, keywords)
         with within(**self._where):
-            ranks = communicator_of(self.fn, args, keywords)
+            bound, ranks = bind(self.fn, args, keywords), communicator_of(self.fn, args, keywords)
             return planned_alone(lambda: self._derivative(bound, self._value, ranks is not None))
 
     @shortened

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.calls.arguments import Bound, Leaves, as_called
+from sdfgad.calls.arguments import Bound, as_called
+from sdfgad.calls.asked import Leaves
 from sdfgad.calls.device_calls import on_device
 from sdfgad.calls.results import one_or_all
 from sdfgad.config import within

@@ -6,7 +6,8 @@ from typing import Any
 
 from sdfgad.api import GradFunction
 from sdfgad.batched_matrices import BatchedMatrix
-from sdfgad.calls.arguments import Bound, Leaves, as_called
+from sdfgad.calls.arguments import Bound, as_called
+from sdfgad.calls.asked import Leaves
 from sdfgad.calls.directions import taken
 from sdfgad.calls.results import one_or_all
 from sdfgad.compiled import Compiled

@@ -9,7 +9,8 @@ from typing import Any
 
 from sdfgad.api import GradFunction
 from sdfgad.callers import called
-from sdfgad.calls.arguments import Bound, bind, resolve_wrt
+from sdfgad.calls.arguments import Bound, bind
+from sdfgad.calls.asked import resolve_wrt
 from sdfgad.codegen.export.interface import is_library_name
 from sdfgad.codegen.export.library import write_library
 from sdfgad.codegen.notebook import without_viewer

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from sdfgad.callers import called
-from sdfgad.calls.arguments import Bound, asked_wrt, bind, resolve_wrt
+from sdfgad.calls.arguments import Bound, bind
+from sdfgad.calls.asked import asked_wrt, resolve_wrt
 from sdfgad.codegen.notebook import without_viewer
 from sdfgad.config import config
 from sdfgad.errors import UsageError

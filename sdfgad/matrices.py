@@ -12,7 +12,8 @@ import numpy as np
 from sdfgad.adapters.entrances import imported
 from sdfgad.api import GradFunction
 from sdfgad.arrays import Spec
-from sdfgad.calls.arguments import Bound, Leaves, as_called, asked_wrt, bind, refuse_specs, resolve_wrt
+from sdfgad.calls.arguments import Bound, as_called, bind, refuse_specs
+from sdfgad.calls.asked import Leaves, asked_wrt, resolve_wrt
 from sdfgad.calls.device_calls import check_place, handed_on, nameless, on_device, stacked_there
 from sdfgad.calls.directions import listed, plain, tangents_of
 from sdfgad.calls.references import reduced
@@ -67,7 +68,7 @@ class MatrixFunction(DerivativeFunction):
 
 def _made_again(fn: Any, again: Callable[..., Any]) -> Any:
     """What was pickled or copied."""
-    return again(fn.fn if isinstance(fn, DerivativeFunction) else fn)
+    return again(fn.fn if isinstance(fn, (GradFunction, MatrixFunction)) else fn)
 
 
 def _of_gradient(method: Callable[..., Any], again: Callable[..., Any], options: Mapping[str, Any]) -> Any:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.calls.arguments import Bound, bind, left_to_defaults, refuse_specs, resolve_wrt
+from sdfgad.calls.arguments import Bound, bind, left_to_defaults, refuse_specs
+from sdfgad.calls.asked import resolve_wrt
 from sdfgad.compiled import Compiled
 from sdfgad.errors import UsageError
 from sdfgad.foreign.device_array import DeviceArray

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from sdfgad.api import GradFunction
-from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, refuse_specs, resolve_wrt
+from sdfgad.calls.arguments import Bound, bind, refuse_specs
+from sdfgad.calls.asked import absent_of, asked_wrt, resolve_wrt
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
 from sdfgad.calls.device_calls import check_place, copied_there, on_device

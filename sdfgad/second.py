@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.calls.arguments import Bound, bind, refuse_specs, resolve_wrt
+from sdfgad.calls.arguments import Bound, bind, refuse_specs
+from sdfgad.calls.asked import resolve_wrt
 from sdfgad.calls.device_calls import check_place, fetched, handed_on, nameless, on_device
 from sdfgad.calls.directions import fitting, plain
 from sdfgad.calls.results import one_or_all

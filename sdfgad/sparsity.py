@@ -15,7 +15,8 @@ import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
 from sdfgad.analysis.patterns.flow import patterns
-from sdfgad.calls.arguments import Bound, Leaves, as_called
+from sdfgad.calls.arguments import Bound, as_called
+from sdfgad.calls.asked import Leaves
 from sdfgad.errors import SourceLine, UnsupportedError, UsageError, unsupported
 from sdfgad.frontend import Parsed
 from sdfgad.ir.program import View

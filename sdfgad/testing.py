@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from sdfgad.api import value_and_grad
-from sdfgad.calls.arguments import asked_wrt, bind, resolve_wrt
+from sdfgad.calls.arguments import bind
+from sdfgad.calls.asked import asked_wrt, resolve_wrt
 from sdfgad.errors import GradientMismatchError, OutputError, UnsupportedError, UnusedArgumentWarning, UsageError
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.ir.program import Loop, While

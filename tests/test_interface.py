@@ -9,6 +9,7 @@ import pytest
 
 import sdfgad
 from sdfgad.errors import OutputError, UnsupportedError, UsageError
+from tests.support.interpreted import interpreted
 
 X, W = np.array([0.3, -0.8, 1.1]), np.array([[0.5, -0.2, 0.1], [0.9, 0.4, -0.7]])
 
@@ -31,6 +32,18 @@ def test_argnums_are_positions():
     assert sdfgad.check_grads(loss, W, X, 2, argnums=1).arguments[0].name == "x"
     for matrix in (sdfgad.hessian, sdfgad.jacobian):
         np.testing.assert_array_equal(matrix(loss, argnums=1)(W, X, 2), matrix(loss, wrt="x")(W, X, 2))
+
+
+def test_positions_count_what_stands_behind_a_star():
+    def cost(scale, *parts, power=2):
+        return scale * parts[0] * parts[1] ** power
+
+    with interpreted():
+        assert sdfgad.grad(cost, argnums=2)(2.0, 3.0, 5.0) == 60.0
+        assert list(sdfgad.grad(cost, argnums=(1, 0))(2.0, 3.0, 5.0)) == [50.0, 75.0]
+        for wrong, message in ((4, "has 4 arguments"), (-1, "type int")):
+            with pytest.raises(sdfgad.SdfgadError, match=message):
+                sdfgad.grad(cost, argnums=wrong)(2.0, 3.0, 5.0)
 
 
 @pytest.mark.parametrize("options, message", [

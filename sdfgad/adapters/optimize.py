@@ -11,7 +11,8 @@ import numpy as np
 from sdfgad.adapters.bridge import check_function
 from sdfgad.api import GradFunction
 from sdfgad.arrays import native
-from sdfgad.calls.arguments import Bound, Leaves, as_called, asked_wrt, bind, refuse_specs, resolve_wrt
+from sdfgad.calls.arguments import Bound, as_called, bind, refuse_specs
+from sdfgad.calls.asked import Leaves, asked_wrt, resolve_wrt
 from sdfgad.errors import UsageError
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.matrices import hvp

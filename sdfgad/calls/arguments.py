@@ -19,12 +19,12 @@ from sdfgad.callers import called
 from sdfgad.checkpoint.outlook import About, Argument
 from sdfgad.codegen.targets import chosen
 from sdfgad.config import thread_count
-from sdfgad.errors import DtypeError, UsageError
+from sdfgad.errors import UsageError
 from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.foreign.reading import adopted
 from sdfgad.frontend.batches import BatchedFunction
 from sdfgad.ir.program import Array
-from sdfgad.trees import contents, paths, step
+from sdfgad.trees import contents, step
 from sdfgad.trees import leaves as leaves_of
 
 
@@ -44,7 +44,7 @@ def bind(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any
     values = in_order(fn, args, keywords)
     if values is None:
         try:
-            bound = _signature_of(fn).bind(*args, **keywords)
+            bound = signature_of(fn).bind(*args, **keywords)
         except TypeError as error:
             raise UsageError(f"{getattr(fn, '__name__', 'the function')}: {error}", code="SG205") from error
         bound.apply_defaults()
@@ -69,8 +69,8 @@ def left_to_defaults(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapp
     held = _array_defaults(fn)
     if not held:
         return held
-    parameters = _signature_of(fn).parameters
-    left = held - _signature_of(fn).bind(*args, **keywords).arguments.keys()
+    parameters = signature_of(fn).parameters
+    left = held - signature_of(fn).bind(*args, **keywords).arguments.keys()
     places = [n for n, p in parameters.items() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
     behind = [n for k, n in enumerate(places) if left & {*places[:k]} and _holds_arrays(keywords.get(n))]
     if behind:  # it would have no place, which in_axes says the axis of
@@ -85,20 +85,20 @@ def _holds_arrays(value: Any) -> bool:
 
 @lru_cache(maxsize=256)
 def _array_defaults(fn: Callable[..., Any]) -> frozenset[str]:
-    return frozenset(n for n, p in _signature_of(fn).parameters.items()
+    return frozenset(n for n, p in signature_of(fn).parameters.items()
                      if n not in _held(fn) and _holds_arrays(p.default))
 
 
 def as_called(fn: Callable[..., Any], bound: Bound) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments by position and those by name."""
-    call = inspect.BoundArguments(_signature_of(fn), dict(bound.values))
+    call = inspect.BoundArguments(signature_of(fn), dict(bound.values))
     return call.args, call.kwargs
 
 
 def by_parameter(fn: Callable[..., Any], bound: Bound, tangents: Sequence[Any], given: int) -> dict[str, Any]:
     """One for each of the `given` arguments of a call, or of those left to their defaults as well, in their order; a
     tuple for what `*names` takes. UsageError for another number."""
-    kinds = [p.kind for n, p in _signature_of(fn).parameters.items() if n in bound.values]
+    kinds = [p.kind for n, p in signature_of(fn).parameters.items() if n in bound.values]
     starred = inspect.Parameter.VAR_POSITIONAL in kinds
     if len(tangents) != given and (starred or len(tangents) != len(bound.values)):
         raise UsageError(f"{given} arguments, {len(tangents)} tangents", code="SG205")
@@ -150,7 +150,7 @@ class _Plain:
 @lru_cache(maxsize=256)
 def _plain(fn: Callable[..., Any]) -> _Plain | None:
     """The parameters of a function, if none of them takes whatever is left over or is held by a partial."""
-    found = _signature_of(fn).parameters
+    found = signature_of(fn).parameters
     kinds = [p.kind for p in found.values()]
     held = _array_defaults(fn) if isinstance(fn, BatchedFunction) else _held(fn)
     if held or any(p in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for p in kinds):
@@ -160,7 +160,7 @@ def _plain(fn: Callable[..., Any]) -> _Plain | None:
     return _Plain(tuple(found), len(kinds) - kinds.count(inspect.Parameter.KEYWORD_ONLY), by_name, defaults)
 
 
-def _signature_of(fn: Callable[..., Any]) -> inspect.Signature:
+def signature_of(fn: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(fn) if type(fn) is MethodType else _function_signature(fn)
 
 
@@ -220,102 +220,6 @@ def is_differentiable(value: Any) -> bool:
     if isinstance(value, (float, complex)):
         return True
     return np.dtype(value.dtype).kind in "fc"
-
-
-def absent_of(wrt: Any, bound: Bound) -> dict[str, None]:
-    """Arguments named in `wrt` that another rank has, by name."""
-    names = wrt if isinstance(wrt, (tuple, list)) else (wrt,)
-    return {n: None for n in names if isinstance(n, str) and n in bound.values and bound.values[n] is None}
-
-
-@dataclass(frozen=True)
-class Leaves:
-    """As `wrt`: the names of arrays and numbers among the arguments, which somebody has looked up already."""
-
-    names: tuple[str, ...]
-
-
-def asked_wrt(wrt: Any, argnums: Any) -> Any:
-    """The arguments asked for, under the one name or the other; UsageError for both, and for argnums that are none."""
-    if argnums is None:
-        return wrt
-    if wrt is not None:
-        raise UsageError("wrt and argnums say the same: give one of them", code="SG204")
-    entries = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
-    if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in entries):
-        raise UsageError(f"argnums={argnums!r}: an int or a tuple of ints is asked for", code="SG204",
-                         help="wrt= takes names")
-    return tuple(map(int, entries)) if entries is argnums else int(argnums)
-
-
-def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any, together: bool = False) -> tuple[str, ...]:
-    """Names of the leaves to differentiate: given by name or position, or every floating or complex array; every float
-    where there is no array at all. together: other ranks may have some of them, which are None here."""
-    parameters = list(bound.values)
-    if isinstance(wrt, Leaves):
-        return wrt.names
-    if wrt is None:
-        arrays = any(isinstance(v, (np.ndarray, Spec)) for v in bound.leaves.values())
-        found = tuple(n for n, v in bound.leaves.items()
-                      if (hasattr(v, "dtype") or not arrays) and is_differentiable(v))
-        if not found:
-            raise UsageError("no argument is a floating or complex array: name a scalar with wrt=", code="SG204",
-                             help=f"the arguments are {_told(bound)}")
-        return found
-    names = []
-    for entry in wrt if isinstance(wrt, (tuple, list)) else (wrt,):
-        inside = isinstance(entry, str) and entry in bound.leaves  # also what lies in a container, as "p.c"
-        name = entry if inside else _parameter_name(fn, entry, parameters)
-        names += [] if together and bound.values.get(name, name) is None else _leaves_of(name, bound)
-    if len(set(names)) != len(names):
-        raise UsageError(f"wrt names an argument twice: {', '.join(names)}", code="SG204")
-    return tuple(names)
-
-
-def _parameter_name(fn: Callable[..., Any], entry: Any, parameters: list[str]) -> str:
-    if isinstance(entry, (int, np.integer)) and not isinstance(entry, bool):
-        if not -len(parameters) <= entry < len(parameters):
-            raise UsageError(f"no argument at position {entry}: the function has {len(parameters)} arguments",
-                             code="SG204", help=f"the arguments are {', '.join(parameters)}")
-        return parameters[entry]
-    if not isinstance(entry, str) or entry not in parameters:
-        raise UsageError(f"wrt={entry!r}: no argument of this name", code="SG204",
-                         help=f"the arguments are {', '.join(parameters)}")
-    return entry
-
-
-def _told(bound: Bound) -> str:
-    """Every argument with what it is, and what would make a floating array of it."""
-    return ", ".join(text for name, value in bound.values.items() for text in _kinds(name, value)) or "none"
-
-
-def _kinds(name: str, value: Any) -> list[str]:
-    if isinstance(value, list) and all(isinstance(v, (bool, int, float, list)) for v in value):
-        return [f"{name}: list (make it an array: np.asarray({name}))"]
-    return [f"{path}: {_kind(path, leaf)}" for path, leaf in paths(name, value)]
-
-
-def _kind(path: str, value: Any) -> str:
-    if not hasattr(value, "dtype") or not hasattr(value, "shape"):
-        return type(value).__name__ + (f" (make it floating: float({path}))" if type(value) is int else "")
-    kind = np.dtype(value.dtype)
-    if not value.shape:
-        return kind.name
-    return f"{kind.name} array" + (f" (make it floating: {path}.astype(float))" if kind.kind in "biu" else "")
-
-
-def _leaves_of(name: str, bound: Bound) -> list[str]:
-    """The differentiable leaves of an argument: itself, or those in it."""
-    inside = (f"{name}[", f"{name}.")
-    found = [n for n, v in bound.leaves.items()
-             if (n == name or (n.startswith(inside) and name not in bound.leaves)) and is_differentiable(v)]
-    if not found:
-        value = bound.values[name]
-        kind = value.dtype.name if hasattr(value, "dtype") else type(value).__name__
-        raise DtypeError(f"wrt={name!r}: an argument of type {kind} carries no gradient",
-                         help="only floating and complex arrays and numbers do, alone or in a tuple, list, dict, "
-                              "namedtuple, dataclass or SimpleNamespace")
-    return found
 
 
 def check_donated(bound: Bound, donate: Collection[str]) -> None:

@@ -58,7 +58,8 @@ def test_shapes_at_the_ends_of_their_ranges(name, shapes):
 def test_densities_at_both_ends(name, shapes):
     """Where a power of zero, or of infinity, decides; and of many degrees of freedom."""
     of = getattr(stats, name)
-    check(lambda x: [of.logpdf(x, *shapes), of.pdf(x, *shapes, scale=2.0)], np.array([0.0, 0.4, 1.0, 2.0, np.inf, -1.0]))
+    places = np.array([0.0, 0.4, 1.0, 2.0, np.inf, -1.0])
+    check(lambda x: [of.logpdf(x, *shapes), of.pdf(x, *shapes, scale=2.0)], places)
 
 
 @pytest.mark.parametrize("of", [stats.laplace, stats.logistic, stats.cauchy, stats.norm])
@@ -75,9 +76,8 @@ def test_no_share_of_a_kind():
 
 
 def test_shares_keep_their_digits():
-    tails = np.array([1e-12, 1e8, 3.0])
-    check(lambda x: [stats.cauchy.sf(x), stats.cauchy.cdf(-x), stats.halfnorm.cdf(x), stats.cauchy.ppf(1 - 1 / (4 + x))],
-          tails)
+    tails, of = np.array([1e-12, 1e8, 3.0]), stats.cauchy
+    check(lambda x: [of.sf(x), of.cdf(-x), stats.halfnorm.cdf(x), of.ppf(1 - 1 / (4 + x))], tails)
 
 
 A = np.array([[2.0, 0.3], [0.3, 1.1]])

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.calls.arguments import bind, resolve_wrt
+from sdfgad.calls.arguments import bind
+from sdfgad.calls.asked import resolve_wrt
 from sdfgad.ir import interpret
 from sdfgad.ir.messages import EXCHANGE, OP, received, sent
 from sdfgad.ir.program import Lib, Program

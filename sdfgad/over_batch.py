@@ -104,19 +104,22 @@ def moved(array: Any, source: int, place: int) -> Any:
 def _axes(bound: Bound, in_axes: Any, kinds: Mapping[str, Any],
           left: Collection[str]) -> Iterator[tuple[str, int | None]]:
     """The axis of the batch in each leaf of the arguments. kinds: of the parameters. left: to defaults."""
-    given = _given(bound, in_axes, kinds) if isinstance(in_axes, (tuple, list)) else None
+    given = _given(bound, in_axes, kinds, left) if isinstance(in_axes, (tuple, list)) else None
     for name, value in bound.values.items():
         axis = None if name in left else in_axes if given is None else given.get(name, 0)
         yield from ((n, a) for n, a in _leaf_axes(name, value, axis) if n in bound.leaves)
 
 
-def _given(bound: Bound, in_axes: Sequence[Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
+def _given(bound: Bound, in_axes: Sequence[Any], kinds: Mapping[str, Any], left: Collection[str]) -> dict[str, Any]:
     """What a tuple of axes says of the parameters that take a place, those behind a star together."""
     places = [n for n in bound.values if kinds[n] not in (Parameter.KEYWORD_ONLY, Parameter.VAR_KEYWORD)]
     starred = [n for n in places if kinds[n] is Parameter.VAR_POSITIONAL]
-    count = len(places) + sum(len(bound.values[n]) - 1 for n in starred)
-    if len(in_axes) > count:
-        raise UsageError(f"in_axes with {len(in_axes)} entries for {count} arguments", code="SG205")
+    parts = [(n, v) for n in places for v in (bound.values[n] if n in starred else (bound.values[n],))]
+    count = len(parts)
+    untold = any(np.ndim(leaf) for n, v in parts[len(in_axes):] if n not in left for _, leaf in paths(n, v))
+    if untold or len(in_axes) > count:
+        raise UsageError(f"in_axes with {len(in_axes)} entries for {count} arguments", code="SG205",
+                         help="None stands for an argument that all elements share")
     each = [*in_axes, *[None] * (count - len(in_axes))]
     return dict(zip(places, each, strict=False)) | {n: tuple(each[len(places) - 1:]) for n in starred}
 

@@ -131,17 +131,21 @@ def size_of(ctx: Context, batch: Batch, arguments: Value, keywords: Value) -> in
 def _leaves(ctx: Context, of: BatchedFunction, arguments: Value, keywords: Value) -> Iterator[tuple[str, Any, Any]]:
     """Each leaf of the arguments, where it is, and its axis of the batch, which counts from the front."""
     given = items_of(ctx, arguments)
-    yield from _each(ctx, given, _axes_of(ctx, of, len(given)))
+    yield from _each(ctx, given, _axes_of(ctx, of, given))
     plain = 0 if isinstance(of.in_axes, (tuple, list)) else of.in_axes
     yield from _each(ctx, list(keywords.items.values()), [(of.named or {}).get(n, plain) for n in keywords.items])
 
 
-def _axes_of(ctx: Context, of: BatchedFunction, count: int) -> list[Any]:
-    """One entry for each argument; others are of parameters that are left to their defaults."""
+def _axes_of(ctx: Context, of: BatchedFunction, given: Sequence[Value]) -> list[Any]:
+    """One entry for each argument; others are of parameters that are left to their defaults, or of numbers."""
+    count = len(given)
     if not isinstance(of.in_axes, (tuple, list)):
         return [of.in_axes] * count
-    if len(of.in_axes) > max(count, _places(of.function)):
-        raise ctx.refuse(f"in_axes with {len(of.in_axes)} entries for {count} arguments", code="SG102")
+    beyond = [leaf for v in given[len(of.in_axes):] for _, leaf in leaves_of(v)]
+    untold = any(isinstance(leaf, ArrayValue) and leaf.ndim for leaf in beyond)
+    if untold or len(of.in_axes) > max(count, _places(of.function)):
+        raise ctx.refuse(f"in_axes with {len(of.in_axes)} entries for {count} arguments",
+                         "None stands for an argument that all elements share", "SG102")
     return [*of.in_axes, *[None] * count][:count]
 
 

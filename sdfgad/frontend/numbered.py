@@ -28,7 +28,7 @@ from sdfgad.frontend.grown import item_at as part_of_list
 from sdfgad.frontend.indexing import subscript, write
 from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.merge import Kind, join, same
-from sdfgad.frontend.places import place
+from sdfgad.frontend.places import number_of, place
 from sdfgad.frontend.raising import opposite
 from sdfgad.frontend.rows import fix, kind_of_rows, put_rows, store_row, taken_apart
 from sdfgad.frontend.settled import Box, Renumber, changing
@@ -296,7 +296,7 @@ def has(ctx: Context, owner: Numbered, key: Value) -> Value:
 
 def length(ctx: Context, owner: Numbered) -> Value:
     """`len(owner)`."""
-    return math.prod(owner.counts) if owner.is_list else ctx.invoke(ctx, np.count_nonzero, [owner.there], {})
+    return math.prod(owner.counts) if owner.is_list else number_of(ctx, owner.there)
 
 
 def as_list(ctx: Context, value: Value) -> Value:

@@ -13,7 +13,17 @@ from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import BOOL, as_array, constant_array, describe, int_ix, int_value, select
+from sdfgad.frontend.elementwise import (
+    BOOL,
+    INT,
+    as_array,
+    constant_array,
+    convert,
+    describe,
+    int_ix,
+    int_value,
+    select,
+)
 from sdfgad.frontend.indexing import masked_part, subscript
 from sdfgad.frontend.known import is_known, known_now
 from sdfgad.frontend.masking import as_masked, first_rows, masked, packed, same_mask, table_of
@@ -29,6 +39,7 @@ from sdfgad.frontend.values import (
     SelectedColumns,
     SliceValue,
     Value,
+    ViewValue,
     is_int,
 )
 from sdfgad.frontend.views import is_range, to_int
@@ -169,4 +180,11 @@ def place(ctx: Context, count: Ix, given: Value) -> Ix:
 def length(ctx: Context, value: Value) -> Value:
     """`len(value)` of places, or of data selected by a mask."""
     table = value if isinstance(value, PlaceTable) else value.table
-    return ctx.invoke(ctx, np.count_nonzero, [value.mask], {}) if table is None else int_value(table.count)
+    return number_of(ctx, value.mask) if table is None else int_value(table.count)
+
+
+def number_of(ctx: Context, mask: Value) -> Value:
+    """How many a mask selects: an integer of Python's, which keeps single precision, and not one of NumPy's."""
+    found = ctx.invoke(ctx, np.count_nonzero, [mask], {})
+    return ViewValue(found.view, scalar=True, weak=True) if isinstance(found, ViewValue) else convert(
+        ctx, found, INT, weak=True)

@@ -248,7 +248,7 @@ def size_of(ctx: Context, a: Value, axis: Value = None) -> Value:
     if isinstance(a, Masked):
         beside = a.values.shape[a.mask.ndim:]
         over = axis_numbers(ctx, axis, 1 + len(beside))
-        total: Value = 1 if 0 not in over else count_nonzero(ctx, a.mask)
+        total: Value = 1 if 0 not in over else places.number_of(ctx, a.mask)
         for k in over:
             total = apply(ctx, np.multiply, total, int_value(beside[k - 1])) if k else total
         return total

@@ -132,3 +132,12 @@ def negated(x):
 @pytest.mark.parametrize("fn", [product_of_elements, generator_of_random_numbers, negated])
 def test_numbers_of_narrow_types_wrap_around_where_they_are_places(fn):
     check(fn, np.linspace(0.1, 2.0, 6))
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: x / len(x[x > 0.5]), lambda x: x[x > 0.5].size * x, lambda x: x * x[x > 0.5].shape[0],
+    lambda x: x / np.size(x[x > 0.5]), lambda x: np.where(x > 0.5)[0].size * x,
+    lambda x: np.extract(x > 0.5, x).size / x])
+def test_lengths_that_data_decide_keep_single_precision(fn):
+    """They are integers of Python's, and not of NumPy's."""
+    check(fn, F.copy())

@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from types import FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from sdfgad.frontend import caught, sets, sparse
+from sdfgad.frontend.chosen_texts import ChosenText, compared
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
@@ -140,6 +142,8 @@ def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
     """`left < right` and the like."""
     if isinstance(left, Reading) or isinstance(right, Reading):
         return Reading()
+    if isinstance(left, ChosenText) or isinstance(right, ChosenText):
+        return compared(ufunc, left, right, partial(comparison, ctx, ufunc))
     left, right = as_masked(ctx, left), as_masked(ctx, right)
     if isinstance(left, CHOSEN) or isinstance(right, CHOSEN):
         return on_masked(ctx, ufunc, left, right)
@@ -208,6 +212,8 @@ def _run_time_numbers(value: Value) -> list[ArrayValue | IntValue]:
     """What only the run tells of a value that is compared: itself, or parts of tuples and lists."""
     if isinstance(value, (ArrayValue, IntValue)):
         return [value]
+    if isinstance(value, ChosenText):
+        return [value.number]
     parts = value.items if isinstance(value, ListValue) else value if isinstance(value, (tuple, list)) else ()
     return [n for part in parts for n in _run_time_numbers(part)]
 
@@ -258,7 +264,7 @@ def known_truth(ctx: Context, value: Value) -> bool | None:
             e = value.at(())
             return bool(e.value) if isinstance(e, Const) else None
         return None
-    if isinstance(value, NoneOr):
+    if isinstance(value, (NoneOr, ChosenText)):
         return None
     if isinstance(value, CHOSEN):
         raise ctx.refuse("the truth of data selected by a mask", "use .any() or .all()", "SG105")
@@ -280,6 +286,8 @@ def truth_value(ctx: Context, value: Value) -> ArrayValue:
     if isinstance(value, NoneOr):
         decided = known_truth(ctx, value.value)
         return as_array(ctx, both(ctx, value.there, value.value if decided is None else decided))
+    if isinstance(value, ChosenText):
+        return as_array(ctx, negation(ctx, membership(ctx, value, (None, ""))))
     operand = as_array(ctx, int_value(value.length) if isinstance(value, Grown) else value)
     if any(n.const != 1 for n in operand.shape):
         raise ctx.refuse(f"the truth of {describe(value)}", "use .any() or .all(), or np.where for each element",
@@ -335,7 +343,8 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
     if isinstance(value, Masked) and is_stored(value):
         return value
     if isinstance(value, Masked):
-        stored = ctx.builder.fresh_copy(select(ctx, _broad(ctx, value), value.values, _zero(value)), label)
+        zero = value.values.dtype.type(0)
+        stored = ctx.builder.fresh_copy(select(ctx, _broad(ctx, value), value.values, zero), label)
         return Masked(stored, value.mask, value.key, table_of(ctx, value.mask), value.first)
     if isinstance(value, Lazy):
         return constant_of(value) if constant_of(value) is not None else ctx.builder.materialise(value, label)
@@ -357,10 +366,6 @@ def _broad(ctx: Context, m: Masked) -> ArrayValue:
         m.mask, tuple(range(m.mask.ndim, m.values.ndim))], {})
 
 
-def _zero(m: Masked) -> Value:
-    return m.values.dtype.type(0)
-
-
 def items_of(ctx: Context, value: Value) -> list[Value]:
     """The items of something whose length is known now."""
     value = taken(ctx, value, True)
@@ -377,7 +382,7 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
         return items(ctx, value)
     if isinstance(value, MaskPlaces) and value.parts:
         return list(value.parts)
-    if isinstance(value, (tuple, list, range, str)):
+    if isinstance(value, (tuple, list, range, str, zip, enumerate, reversed, map, dict)):
         return list(value)
     if isinstance(value, SetValue):
         return list(value.items)
@@ -385,8 +390,6 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
         return list(settled(ctx, value))
     if isinstance(value, Entries):
         return [value.at(k) for k in range(len(settled(ctx, value.owner)))]
-    if isinstance(value, (zip, enumerate, reversed, map, dict)):
-        return list(value)
     if isinstance(value, ArrayValue) and value.shape and value.shape[0].const is not None:
         if isinstance(value, Lazy):
             value = ctx.builder.materialise(value, "tmp")

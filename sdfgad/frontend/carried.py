@@ -5,6 +5,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from sdfgad.frontend.chosen_texts import ChosenText
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, INT, describe, int_value
 from sdfgad.frontend.failing import fail, raise_if
@@ -274,7 +275,8 @@ def _changing(ctx: Context, stmt: ast.For | ast.While, carry: Carry, name: str, 
     """What to raise where a name is of another kind after the body than before it."""
     before = carry.before.get(name)
     blank = blank_of(before, value)
-    if blank is not None and (carry.trial.blanks or isinstance(before, NoneOr) or isinstance(value, NoneOr)):
+    if blank is not None and (carry.trial.blanks or blank.made is ChosenText or isinstance(before, NoneOr)
+                              or isinstance(value, NoneOr)):
         return Rebound(name, blank)
     if is_tree(taken_in(ctx, before)) and is_tree(value):
         return Rebound(name)

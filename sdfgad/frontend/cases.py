@@ -13,6 +13,7 @@ from sdfgad.frontend.attributes import attribute, has_attribute
 from sdfgad.frontend.binding import bind
 from sdfgad.frontend.branches import run_if
 from sdfgad.frontend.builtin_rules import isinstance_
+from sdfgad.frontend.chosen_texts import ChosenText
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.records import as_record, is_dict
 from sdfgad.frontend.settled import has, settled
@@ -79,13 +80,15 @@ def _all(ctx: Context, pairs: Sequence[tuple[ast.pattern, Value]]) -> Found:
 
 
 def _value(ctx: Context, pattern: ast.MatchValue, value: Value) -> Found:
-    if is_tree(value) or is_dict(value):
+    if is_tree(value) and not isinstance(value, ChosenText) or is_dict(value):
         return None  # values in patterns are numbers and text
     equal = comparison(ctx, np.equal, value, ctx.evaluate(ctx, pattern.value))
     return None if equal is False else (equal, {})
 
 
 def _singleton(ctx: Context, pattern: ast.MatchSingleton, value: Value) -> Found:
+    if isinstance(value, ChosenText) and pattern.value is None:
+        return comparison(ctx, np.equal, value, None), {}
     return (True, {}) if value is pattern.value else None
 
 

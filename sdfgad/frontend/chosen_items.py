@@ -1,14 +1,25 @@
 """Items of lists and tuples at places that data choose."""
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
 from sdfgad.errors import UnsupportedError
+from sdfgad.frontend.arithmetic import comparison, kept, truth_value
 from sdfgad.frontend.attempts import UNROLL_TRIPS, of_kind
 from sdfgad.frontend.bodies import choosing
+from sdfgad.frontend.chosen_texts import ChosenText
 from sdfgad.frontend.context import Context
+from sdfgad.frontend.failing import fail, raise_if
 from sdfgad.frontend.numbered import counted_item
+from sdfgad.frontend.raising import opposite
 from sdfgad.frontend.settled import ItemRefusal
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import IntValue, ListValue, Value
+from sdfgad.frontend.views import to_int
+from sdfgad.ir.program import Failure
 
 MOST_COMPARED = 64
 """Items of a list of which data choose one: each is compared with the place."""
@@ -26,6 +37,17 @@ def item_chosen(ctx: Context, items: ListValue | tuple, k: IntValue) -> Value:
                          "SG105") from error
 
 
+def item_by_text(ctx: Context, items: Mapping[Any, Value], chosen: ChosenText) -> Value:
+    """The item of a dict of a key that data choose: a KeyError of the run where it has none."""
+    tests = [comparison(ctx, np.equal, key, chosen) for key in items]
+    row = ctx.invoke(ctx, np.array, [tuple(tests)], {})
+    there = kept(ctx, row)
+    raise_if(ctx, opposite(truth_value(ctx, ctx.invoke(ctx, np.any, [there], {})).at(())),
+             lambda: fail(ctx, Failure(KeyError, ("the key that data choose",))))
+    place = to_int(ctx, ctx.invoke(ctx, np.argmax, [there], {}))
+    return item_chosen(ctx, tuple(items.values()), place)
+
+
 def put_chosen(ctx: Context, items: ListValue, k: IntValue, value: Value) -> None:
     """`items[k] = value` at a place that data choose."""
     few = _few(ctx, items, k, value)
@@ -41,7 +63,7 @@ def _few(ctx: Context, items: ListValue | tuple, k: IntValue, *new: Value) -> Li
     held = items.items if isinstance(items, ListValue) else items
     counting = [r.trips for r in ctx.builder.scope.ranges if r.var in k.ix.symbols]
     short = not ctx.comparing and counting and all(n is None or n <= UNROLL_TRIPS for n in counting)
-    if short or not 0 < len(held) <= MOST_COMPARED or any(isinstance(v, str) for v in held):
+    if short or not 0 < len(held) <= MOST_COMPARED:
         if isinstance(items, ListValue):
             counted_item(ctx, items, k, *new)
         refusal = ctx.refuse("an item of a tuple or list chosen at run time", as_integer(

@@ -88,6 +88,10 @@ class Context:
             self.here = self.frame.code.at(node)
         try:
             yield
+        except UnsupportedError as error:
+            if error.source is None:
+                raise self.refuse(error.what, error.help, error.code) from error
+            raise
         finally:
             self.here = before
 

@@ -159,7 +159,7 @@ def result_of(ctx: Context) -> Value:
         return value
     if isinstance(value, NoneOr):
         return NoneOr(kept(ctx, both(ctx, up, value.there)), value.value)
-    if blank_of(value, None) is not None:
+    if (blank := blank_of(value, None)) is not None and blank.made is NoneOr:
         return NoneOr(kept(ctx, up), value)
     ended = opposite(as_array(ctx, up).at(()))
     text = f"{frame.code.name} returned None: it came to its end without a return statement"

@@ -14,7 +14,8 @@ from sdfgad.frontend import arithmetic, attributes, classes, numbered, places, r
 from sdfgad.frontend.binding import bind
 from sdfgad.frontend.branches import choose
 from sdfgad.frontend.carried import bound_by_loop
-from sdfgad.frontend.chosen_items import item_chosen
+from sdfgad.frontend.chosen_items import item_by_text, item_chosen
+from sdfgad.frontend.chosen_texts import ChosenText
 from sdfgad.frontend.comprehensions import comprehension, dict_comprehension, generator, set_comprehension
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
@@ -245,13 +246,15 @@ def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) ->
         return numbered.item_at(ctx, base, items)
     if classes.has_rule(base, "__getitem__"):
         return classes.by_rule(ctx, base, "__getitem__", items)
+    if isinstance(items, ChosenText) and records.is_dict(base):
+        return item_by_text(ctx, settled(ctx, records.as_record(ctx, base)), items)
     if isinstance(base, Record):
         return records.item(ctx, base, items)
     if isinstance(sequence, (tuple, list, str, range)):
         return _sequence_item(ctx, base, sequence, items)
     if isinstance(sequence, dict) and not isinstance(items, (ArrayValue, IntValue, ListValue, slice)):
         if items not in sequence:
-            raise ctx.refuse(f"the key {items!r}, which is not in the dictionary", code="SG105")
+            raise ctx.raises(KeyError, f"the key {items!r}, which is not in the dictionary", code="SG105")
         return outside(ctx, sequence[items], "constant")
     if hasattr(base, "__getitem__") and type(base).__module__.startswith("numpy.lib"):
         return attributes.index_trick(ctx, base, items)
@@ -268,7 +271,7 @@ def _sequence_item(ctx: Context, base: Value, sequence: Any, items: Value) -> Va
     if isinstance(k, IntValue):
         return item_chosen(ctx, base if isinstance(base, ListValue) else tuple(sequence), k)
     if not -len(sequence) <= k < len(sequence):
-        raise ctx.refuse(f"item {k} of {len(sequence)}", code="SG105")
+        raise ctx.raises(IndexError, f"item {k} of {len(sequence)}", code="SG105")
     if isinstance(sequence[int(k)], Maybe):
         raise unsettled(ctx, f"item {k} of a list")
     return outside(ctx, sequence[int(k)], "constant")

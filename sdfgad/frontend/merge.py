@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from sdfgad.frontend.chosen_texts import ChosenText
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import INT, as_array, expand, to_ix
 from sdfgad.frontend.frames import CallFrame
@@ -79,6 +80,8 @@ def same(a: Value, b: Value) -> bool:
         return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, NoneOr):
         return same(a.there, b.there) and same(a.value, b.value)
+    if isinstance(a, ChosenText):
+        return same(a.number, b.number)
     if isinstance(a, Reading):
         return True
     if is_number(a):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from sdfgad.frontend.chosen_texts import ChosenText, are_chosen, numbered_text, with_numbers
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.merge import Kind, kind_of, same
 from sdfgad.frontend.structures import Form, form_of, leaves_of, rebuilt
@@ -23,16 +24,19 @@ NOWHERE = Unbound(False, None)
 
 @dataclass(frozen=True)
 class Blank:
-    """What stands in place of a value where there is none: zeros of its kinds. made: for None, or a name not bound."""
+    """What stands in place of a value where there is none: zeros of its kinds. made: for None, a name not bound, or
+    a text of which data choose one, which is never missing."""
 
     form: Form | None
     kinds: tuple[Kind, ...]
-    made: type[NoneOr] = NoneOr
+    made: Callable[..., Value] = NoneOr
 
 
 def blank_of(*values: Value) -> Blank | None:
     """The blank for ways of which some leave None, or a name not bound, and others a value; None if they do not."""
-    inner = [v.value if isinstance(v, NoneOr) else v for v in values]
+    if are_chosen(values):
+        return Blank(None, (), ChosenText)
+    inner = [with_numbers(v.value if isinstance(v, NoneOr) else v) for v in values]
     some = [v for v in inner if v is not None]
     absent = {type(v) if isinstance(v, NoneOr) else NoneOr for v in values if v is None or isinstance(v, NoneOr)}
     if not some or len(absent) != 1:
@@ -43,11 +47,13 @@ def blank_of(*values: Value) -> Blank | None:
     return Blank(form_of(some[0]), kinds, absent.pop())  # type: ignore[arg-type]
 
 
-def filled(blank: Blank, value: Value) -> NoneOr:
+def filled(blank: Blank, value: Value) -> Value:
     """A value, or none, as what may be either."""
+    if blank.made is ChosenText:
+        return numbered_text(value)
     if value is None or value is NOWHERE:
         return blank.made(False, rebuilt(blank.form, map(_zero, blank.kinds), -1))
-    return value if isinstance(value, NoneOr) else blank.made(True, value)
+    return value if isinstance(value, NoneOr) else blank.made(True, with_numbers(value))
 
 
 def _zero(kind: Kind) -> Value:

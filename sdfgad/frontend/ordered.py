@@ -6,9 +6,14 @@ from itertools import takewhile
 
 from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.bodies import order as orders
+from sdfgad.frontend.chosen_items import item_chosen
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array
 from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, is_number
+from sdfgad.frontend.views import to_int
+
+_MOST_CHOSEN = 16
+"""Items that are chosen one by one: each of them is compared with all places."""
 
 
 def in_order(ctx: Context, items: list[Value], key: Value = None, reverse: Value = False) -> list[Value]:
@@ -41,8 +46,18 @@ def _is_known(value: Value) -> bool:
 
 
 def _by_data(ctx: Context, items: list[Value], keys: list[Value], reverse: bool) -> list[Value]:
-    """[a, b], [p, q]   ->   order = np.lexsort([np.array([p, q])]); np.array([a, b])[order]"""
-    found = ctx.invoke(ctx, orders.ordered, [_columns(ctx, items), _columns(ctx, keys), reverse], {})
+    """[a, b], [p, q]   ->   order = np.lexsort([np.array([p, q])]); np.array([a, b])[order]
+
+    Items that are no numbers, nor tuples of such, are chosen one by one: items[order[0]], items[order[1]].
+    """
+    columns = _columns(items) if (apart := _are_numbers(ctx, items)) else _columns(list(range(len(items))))
+    if not _are_numbers(ctx, keys) or not apart and len(items) > _MOST_CHOSEN:
+        raise ctx.refuse("sorted of what is only known at run time, and no numbers of one class, or tuples of those",
+                         "use np.argsort", "SG102")
+    found = ctx.invoke(ctx, orders.ordered, [columns, _columns(keys), reverse], {})
+    if not apart:
+        order = items_of(ctx, items_of(ctx, found)[0])
+        return [kept(ctx, item_chosen(ctx, tuple(items), to_int(ctx, k))) for k in order]
     rows = zip(*(items_of(ctx, column) for column in items_of(ctx, found)), strict=True)
     return [row if isinstance(item, tuple) else row[0] for row, item in zip(rows, items, strict=True)]
 
@@ -51,15 +66,16 @@ def _rows(items: Sequence[Value]) -> list[tuple[Value, ...]]:
     return [v if isinstance(v, tuple) else (v,) for v in items]
 
 
-def _columns(ctx: Context, items: list[Value]) -> ListValue:
-    """What stands in the first place of all items, in the second, ...: numbers of one class each."""
-    level, rows = len(ctx.builder.regions), _rows(items)
+def _are_numbers(ctx: Context, items: list[Value]) -> bool:
+    """Whether items are numbers, or tuples of numbers, those in each place of one class."""
+    rows = _rows(items)
     alike = len({(isinstance(v, tuple), len(row)) for v, row in zip(items, rows, strict=True)}) == 1
-    columns = list(zip(*rows, strict=True)) if alike else []
-    if not alike or not all(_one_class(ctx, column) for column in columns):
-        raise ctx.refuse("sorted of what is only known at run time, and no numbers of one class, or tuples of those",
-                         "use np.argsort", "SG102")
-    return ListValue([ListValue(list(column), level) for column in columns], level)
+    return alike and all(_one_class(ctx, column) for column in zip(*rows, strict=True))
+
+
+def _columns(items: list[Value]) -> ListValue:
+    """What stands in the first place of all items, in the second, ..."""
+    return ListValue([ListValue(list(column), 0) for column in zip(*_rows(items), strict=True)], 0)
 
 
 def _one_class(ctx: Context, column: Sequence[Value]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sdfgad.frontend.arithmetic import known_truth, truth_value
+from sdfgad.frontend.chosen_texts import IN_BRANCHES, ChosenText
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, as_array, describe
 from sdfgad.frontend.failing import fail, raise_if
@@ -15,7 +16,18 @@ from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.none_or import asked, tell
 from sdfgad.frontend.run_texts import known
 from sdfgad.frontend.surroundings import LIBRARIES
-from sdfgad.frontend.values import Grown, ListValue, NoneOr, Record, RunText, Unbound, Value, contained, like
+from sdfgad.frontend.values import (
+    Grown,
+    Iterated,
+    ListValue,
+    NoneOr,
+    Record,
+    RunText,
+    Unbound,
+    Value,
+    contained,
+    like,
+)
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.program import Failure
 
@@ -120,8 +132,11 @@ def definite_arguments(ctx: Context, callee: Value, arguments: Sequence[Value],
     everywhere = isinstance(callee, np.ufunc) or home == "math" or callee in _OF_NUMBERS
     made = [definite(ctx, a) if everywhere or k == 0 and home in ("numpy", "scipy") else a
             for k, a in enumerate(arguments)]
-    if (odd := next((p for v in (*made, *keywords.values()) for p in contained(v) if isinstance(p, NoneOr)), None)):
-        raise ctx.refuse(f"{describe(odd)} as an argument of this function", "ask first whether it is None", "SG102")
+    odd = next((p for v in (*made, *keywords.values()) for p in contained(v) if isinstance(p, NoneOr) or isinstance(
+        p, ChosenText) and not isinstance(v, Iterated)), None)  # an iterator's items are looked at when they are there
+    if odd is not None:
+        raise ctx.refuse(f"{describe(odd)} as an argument of this function", (
+            "ask first whether it is None" if isinstance(odd, NoneOr) else IN_BRANCHES), "SG102")
     return made
 
 

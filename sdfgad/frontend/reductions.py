@@ -314,6 +314,10 @@ def builtin_extremum(ufunc: np.ufunc, reducer: Callable[..., Value]) -> Callable
                     raise ctx.refuse(f"the builtin extremum of {describe(values[0])}", "use np.max or np.min", "SG107")
                 return reducer(ctx, sequence)
             values = tuple(items_of(ctx, values[0]))
+        if any(isinstance(v, tuple) for v in values):
+            return ctx.invoke(ctx, choosing.first_best, [values, choosing.itself, ufunc is np.greater], {})
+        if not values:
+            raise ctx.raises(ValueError, "the builtin extremum of nothing", "give default=", "SG103")
         best = values[0]
         for other in values[1:]:
             best = _better(ctx, ufunc, best, other)

@@ -2,15 +2,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
 
 from sdfgad.frontend import arithmetic, classes, numbered
+from sdfgad.frontend.branches import choose
+from sdfgad.frontend.chosen_texts import ChosenText
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.keyed import Numbered, SetValue
+from sdfgad.frontend.known import is_known as known_now
 from sdfgad.frontend.merge import kind_of
 from sdfgad.frontend.raising import definite
 from sdfgad.frontend.settled import settled
@@ -20,6 +24,10 @@ from sdfgad.frontend.values import SELECTED, ArrayValue, Entries, IntValue, List
 _COMPARISONS: Mapping[type, np.ufunc] = MappingProxyType({
     ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal,
     ast.NotEq: np.not_equal})
+
+_SIZES: Mapping[type, Callable[[int, int], bool]] = MappingProxyType({
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge})
+_ORDERS = tuple(_SIZES)
 
 
 def related(ctx: Context, op: ast.cmpop, left: Value, right: Value) -> Value:
@@ -40,7 +48,25 @@ def related(ctx: Context, op: ast.cmpop, left: Value, right: Value) -> Value:
     if isinstance(op, (ast.Eq, ast.NotEq)) and (isinstance(left, NoneOr) or isinstance(right, NoneOr)):
         equal = _equal_or_none(ctx, left, right)
         return equal if isinstance(op, ast.Eq) else arithmetic.negation(ctx, equal)
+    if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, _ORDERS) and not (
+            known_now(left) and known_now(right)):
+        return _in_order(ctx, op, arithmetic.kept(ctx, left), arithmetic.kept(ctx, right))
     return classes.compared(ctx, _COMPARISONS[type(op)], definite(ctx, left), definite(ctx, right))
+
+
+def _in_order(ctx: Context, op: ast.cmpop, left: tuple, right: tuple) -> Value:
+    """`left < right` of tuples, as Python has it: the first parts that are not equal decide.
+
+    (a, b) < (c, d)     ->      a < c if a != c else b < d
+    """
+    if not left or not right:
+        return bool(_SIZES[type(op)](len(left), len(right)))
+    differ = related(ctx, ast.NotEq(), left[0], right[0])
+    decided = arithmetic.known_truth(ctx, differ)
+    ways = (lambda: related(ctx, op, left[0], right[0]), lambda: related(ctx, op, left[1:], right[1:]))
+    if decided is not None:
+        return ways[0 if decided else 1]()
+    return choose(ctx, arithmetic.truth_value(ctx, differ), *ways)
 
 
 def _equal_or_none(ctx: Context, left: Value, right: Value) -> Value:
@@ -55,10 +81,14 @@ def _equal_or_none(ctx: Context, left: Value, right: Value) -> Value:
 
 
 def _identity(ctx: Context, left: Value, right: Value) -> Value:
-    run_time = (ArrayValue, IntValue, *SELECTED, NoneOr)
+    run_time = (ArrayValue, IntValue, *SELECTED, NoneOr, ChosenText)
     if left is None or right is None:
         other = right if left is None else left
+        if isinstance(other, ChosenText):
+            return arithmetic.comparison(ctx, np.equal, left, right)
         return arithmetic.negation(ctx, other.there) if isinstance(other, NoneOr) else left is right
+    if any(isinstance(v, ChosenText) for v in (left, right)) and not any(isinstance(v, str) for v in (left, right)):
+        return arithmetic.comparison(ctx, np.equal, left, right)
     if isinstance(left, run_time) or isinstance(right, run_time):
         raise ctx.refuse("a comparison of identities of arrays",
                          "pass what it tells as an argument (same=True); np.array_equal(a, b) compares values", "SG102")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from sdfgad.frontend.chosen_texts import ChosenText
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.values import ListValue, NoneOr, Record, Value, contained
@@ -35,6 +36,8 @@ def items_in(value: Value) -> Mapping[Any, Value] | None:
         return dict(enumerate(value.items))
     if isinstance(value, NoneOr):
         return {"?": value.there, "": value.value}
+    if isinstance(value, ChosenText):
+        return {"": value.number}
     return contents(value) if isinstance(value, (tuple, list)) else None
 
 
@@ -76,7 +79,7 @@ def leaves_of(value: Value, path: str = "") -> Iterator[tuple[str, Value]]:
 
 
 def _step(kind: type, key: Any) -> str:
-    return key if issubclass(kind, NoneOr) else f"[{key}]" if kind is ListValue else step(kind, key)
+    return key if issubclass(kind, (NoneOr, ChosenText)) else f"[{key}]" if kind is ListValue else step(kind, key)
 
 
 def rebuilt(form: Form | None, leaves: Iterator[Value], depth: int) -> Value:
@@ -88,6 +91,8 @@ def rebuilt(form: Form | None, leaves: Iterator[Value], depth: int) -> Value:
         there = items["?"]
         return items[""] if there is True else None if there is False and form.kind is NoneOr else form.kind(
             there, items[""])
+    if form.kind is ChosenText:
+        return ChosenText(items[""])
     if issubclass(form.kind, tuple):
         return assembled(form.kind if is_named(form.kind) else tuple, items)
     if issubclass(form.kind, (list, deque)):
@@ -124,6 +129,6 @@ def difference(before: Form | None, after: Form | None, path: str) -> str:
 
 
 def _named(form: Form | None) -> str:
-    if form is None or issubclass(form.kind, NoneOr):
+    if form is None or issubclass(form.kind, (NoneOr, ChosenText)):
         return "a single value" if form is None else "None or a value"
     return f"a {form.kind.__name__}"

@@ -90,16 +90,19 @@ them while they change places), reading `z` after an update of `z.real` under an
 and the same of what `reshape` and `ravel` make of arrays that are not in C order, where NumPy may show the array
 itself.
 
-`try` with `finally` is taken where its body is not left early, or by `return`. `except` of
-AttributeError, KeyError, TypeError, ImportError or NameError is taken: whether these are raised is known from the
-classes of values. So are, as branches that data choose, LinAlgError, ValueError, arithmetic errors, AssertionError,
-RuntimeError, classes of the user's and Exception, of what `raise` and `assert` say, matrices without factors or a
-solution (`cholesky`, `solve`, `inv`, ..., which are tried first and then done), Python's own numbers, and `math`.
-A statement that loops, or a branch, in such a body may not change what the handler reads. IndexError, and indices that
-may leave their arrays where everything is caught, are refused; what SciPy's `check_finite` raises is known where
-ValueError is caught. A key or attribute
-that only some of the ways to a point have set may be set again there; who asks for it, or whether it is there, is
+Data may choose among texts, members of enumerations and None (`mode = "a" if x[0] > 0 else "b"`, states of a loop):
+they may be compared with `==`, `is` and `in`, matched, and be keys of a dict that is read; every other use is
 refused.
+
+`try` with `finally` is taken where its body is not left early, or by `return`. `except` of AttributeError,
+IndexError, KeyError, TypeError, ImportError, NameError or StopIteration is taken: whether these are raised is known
+from the classes of values, and of indices that loops of at most 64 iterations count. So are, as branches that data
+choose, LinAlgError, ValueError, arithmetic errors, AssertionError, RuntimeError, classes of the user's and Exception,
+of what `raise` and `assert` say, matrices without factors or a solution (`cholesky`, `solve`, `inv`, ..., which are
+tried first and then done), Python's own numbers, and `math`. A statement that loops, or a branch, in such a body may
+not change what the handler reads. Indices that may leave their arrays where that is caught, or everything, are
+refused; what SciPy's `check_finite` raises is known where ValueError is caught. A key or attribute that only some of
+the ways to a point have set may be set again there; who asks for it, or whether it is there, is refused.
 
 `assert` and `raise` work on data, too: the call stops there and raises that exception. In its text, values of the run
 stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format numbers; text with such values (of

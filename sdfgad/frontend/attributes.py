@@ -309,7 +309,7 @@ def list_method(ctx: Context, method: Method, arguments: list[Value], keywords: 
         owner.items[:] = held
         return found
     except (IndexError, TypeError, ValueError) as error:
-        raise ctx.refuse(f"a list operation that fails: {error}", code="SG102") from error
+        raise ctx.raises(type(error), f"a list operation that fails: {error}", code="SG102") from error
 
 
 def of_text(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:

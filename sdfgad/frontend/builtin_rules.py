@@ -15,6 +15,7 @@ import numpy as np
 
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.attributes import attribute, has_attribute, sample_of
+from sdfgad.frontend.bodies import order as orders
 from sdfgad.frontend.bodies.mapping import beside
 from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import Context
@@ -41,6 +42,7 @@ from sdfgad.frontend.values import (
     Rows,
     SliceValue,
     Value,
+    is_number,
 )
 from sdfgad.frontend.views import to_int
 from sdfgad.frontend.walks import most_rows, rows_of
@@ -246,6 +248,12 @@ def seterr(ctx: Context, all: Value = None, divide: Value = None, over: Value = 
     return Record(dict, dict(np.geterr()), len(ctx.builder.regions))
 
 
+def beyond(ctx: Context, k: Value, low: Value, high: Value) -> bool:
+    """Whether a place that is known now is out of bounds: what others are, no body of a function asks."""
+    return is_number(k) and not isinstance(low, IntValue) and not isinstance(high, IntValue) and orders.beyond(
+        k, low, high)
+
+
 def callable_(ctx: Context, value: Value) -> bool:
     return isinstance(value, Function) or callable(value)
 
@@ -266,7 +274,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     range: range_, enumerate: enumerate_, zip: zip_, itertools.zip_longest: zip_longest, map: map_,
     np.ndindex: ndindex, sorted: sorted_, any: quantifier(any, np.any), all: quantifier(all, np.all),
     reversed: reversed_, list: list_, tuple: tuple_, iter: iter_, isinstance: isinstance_, type: type_, slice: slice_,
-    callable: callable_, cast: cast_, dict: dict_, dict.fromkeys: dict_from_keys,
+    callable: callable_, orders.beyond: beyond, cast: cast_, dict: dict_, dict.fromkeys: dict_from_keys,
     OrderedDict: ordered_dict, defaultdict: default_dict, Counter: counter, deque: deque_,
     getattr: getattr_,
     hasattr: has_attribute, object.__setattr__: set_attribute, dataclasses.replace: replace,

@@ -83,13 +83,18 @@ def note(ctx: Context, failure: Failure, bad: Callable[[], Value] | None = None)
 
 def check_index(ctx: Context, i: Ix, extent: Ix, domain: Sequence[Range] = ()) -> None:
     """Refuse an index that may leave its array where a handler is for that: no run looks at it."""
-    if not any(w.handler(IndexError) for w in ctx.watches):
+    watch = next((w for w in ctx.watches if w.handler(IndexError)), None)
+    if watch is None:
         return
     low, high = ctx.builder.scope.bounds(i, domain)
     size = extent.const
+    if size is not None and i.const is not None and not -size <= i.const < size:
+        raise ctx.raises(IndexError, f"index {i}, which is out of bounds for {size} elements", code="SG105")
     if low is None or high is None or size is None or low < -size or high >= size:
-        raise ctx.refuse("an index that may leave its array in a try statement that catches everything",
-                         "name what it is for: except (ValueError, np.linalg.LinAlgError)", "SG102")
+        named = not any(issubclass(ValueError, k) for kinds in watch.kinds for k in kinds)
+        told, help = ("its IndexError", "compare it with the length: if k < len(x)") if named else (
+            "everything", "name what it is for: except (ValueError, np.linalg.LinAlgError)")
+        raise ctx.refuse(f"an index that may leave its array in a try statement that catches {told}", help, "SG102")
 
 
 def of_operator(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, result: Value) -> None:

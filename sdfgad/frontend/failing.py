@@ -43,7 +43,7 @@ def whole_slice(ctx: Context, start: Ix, stop: Ix, extent: Ix) -> Ix | None:
     """The size of a slice whose ends data move together, where its array is not to cut it off: the run stops where it
     does. None for any other slice, where that is not assumed, or where a handler would take it for NumPy's error."""
     builder, size = ctx.builder, (stop - start).const
-    if ctx.watches or builder.assumed.cut_off or size is None or size <= 0:
+    if any(w.handler(ValueError) for w in ctx.watches) or builder.assumed.cut_off or size is None or size <= 0:
         return None
     if not start.elems or not {*start.symbols} <= {r.var for r in builder.scope.ranges}:
         return None

@@ -20,8 +20,9 @@ from sdfgad.ir import expr
 from sdfgad.ir.expr import Load, const
 from sdfgad.ir.walk import all_writes
 
-_OF_CLASSES = (AttributeError, KeyError, TypeError, ImportError, NameError)
-"""What a run cannot raise of itself: translation has found the attribute, key or name, and the class of each value."""
+_OF_CLASSES = (AttributeError, LookupError, TypeError, ImportError, NameError, StopIteration)
+"""What a run cannot raise of itself: translation has found the attribute, key or name, and the class of each value; an
+index is inside of its array in every run, or outside, or refused."""
 _OF_DATA = (ValueError, ArithmeticError, AssertionError, RuntimeError)
 """What may be raised where data say so: by `raise` and `assert`, matrices, Python's numbers; and classes of users."""
 _HELP = "check the values with if or np.where: which errors a run has is only known then"
@@ -35,9 +36,9 @@ def run_try(ctx: Context, stmt: ast.Try) -> None:
     if stmt.finalbody or not stmt.handlers or stmt.orelse and has_exit(stmt.body) and not by_data:
         raise ctx.refuse("a try statement with finally, or with else behind a body that may be left", "", "SG102")
     caught = tuple(k for _, kinds in handlers for k in kinds if k is not Exception)
-    frame, depth, failures = ctx.frame, len(ctx.builder.regions), len(ctx.builder.failures)
+    frame, depth = ctx.frame, len(ctx.builder.regions)
     try:
-        _attempt(ctx, stmt, [kinds for _, kinds in handlers], stmt.body) if by_data else ctx.execute(ctx, stmt.body)
+        (_attempt if by_data else _run_known)(ctx, stmt, [kinds for _, kinds in handlers], stmt.body)
     except UnsupportedError as error:
         found = ctx.raised
         here = found is not None and found.refusal is error and found.frame is frame and found.depth == depth
@@ -53,10 +54,21 @@ def run_try(ctx: Context, stmt: ast.Try) -> None:
             raise
         told = f"a try statement whose body raises {type(error).__name__} itself"
         raise ctx.refuse(told, "use if", "SG102") from error
-    if not by_data and any(issubclass(getattr(f, "form", Exception), caught) for f in ctx.builder.failures[failures:]):
-        raise ctx.refuse("a try statement that catches what its body raises when data say so", _HELP, "SG102")
     if not by_data:
         ctx.execute(ctx, stmt.orelse)
+
+
+def _run_known(ctx: Context, stmt: ast.Try, kinds: Sequence[tuple[type[Exception], ...]], body: Sequence[ast.stmt]
+               ) -> None:
+    """A body of which translation knows whether it raises what is caught."""
+    watch = Watch(kinds, "")
+    ctx.watches.append(watch)
+    try:
+        ctx.execute(ctx, body)
+    finally:
+        ctx.watches.remove(watch)
+    if watch.found:
+        raise ctx.refuse("a try statement that catches what its body raises when data say so", _HELP, "SG102")
 
 
 def _attempt(ctx: Context, stmt: ast.Try, kinds: Sequence[tuple[type[Exception], ...]],

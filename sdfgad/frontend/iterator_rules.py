@@ -5,6 +5,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -128,7 +129,8 @@ def following(ctx: Context, iterator: Value, *default: Value) -> Value:
         iterator.items.append(lambda: left)
         return items[0] if rows is None else rows.item(ix(0))
     if rows is not None and rows.count.const is None or not default:
-        raise ctx.refuse("next of an iterator that may have come to its end", "loop over it", "SG102")
+        refuse = ctx.refuse if rows is not None and rows.count.const is None else partial(ctx.raises, StopIteration)
+        raise refuse("next of an iterator that may have come to its end", "loop over it", "SG102")
     return default[0]
 
 

@@ -175,6 +175,9 @@ def einsum(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = 
     if not arrow:
         joined = "".join(names)
         output = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+    if not {*output} <= {*inputs} or len({*output}) < len(output):
+        raise ctx.refuse(f"np.einsum subscripts {subscripts!r}, whose result has a letter twice or of its own",
+                         code="SG103")
     before, given = reads_of(*values), tuple(names)
     values, names = _without_repeated_axes(ctx, values, names)
     while len(values) > 2:

@@ -59,7 +59,10 @@ def axis_numbers(ctx: Context, value: Value, ndim: int) -> tuple[int, ...]:
     if value is None:
         return tuple(range(ndim))
     items = items_of(ctx, value) if isinstance(value, (tuple, list, ListValue)) else [value]
-    return tuple(axis_number(ctx, v, ndim) for v in items)
+    found = tuple(axis_number(ctx, v, ndim) for v in items)
+    if len({*found}) < len(found):
+        raise ctx.refuse("an axis that is named twice", code="SG103")
+    return found
 
 
 def permuted(ctx: Context, value: ArrayValue, order: Sequence[int]) -> ArrayValue:

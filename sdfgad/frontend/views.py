@@ -135,7 +135,7 @@ def one_index(ctx: Context, item: Value, extent: Ix) -> Ix:
     check_index(ctx, i, extent)
     noted = ctx.builder.note_access(i, extent, ctx.here)
     if size is not None and not noted and ((low is not None and low >= size) or (high is not None and high < -size)):
-        raise ctx.refuse(f"index {i}, which is out of bounds for {size} elements", code="SG105")
+        raise ctx.raises(IndexError, f"index {i}, which is out of bounds for {size} elements", code="SG105")
     return ctx.builder.scope.wrapped(i, extent)
 
 

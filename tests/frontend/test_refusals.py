@@ -17,12 +17,14 @@ CASES: list[Refusal] = []
 refused = collector(CASES)
 
 
-@refused(1, "a try statement that catches IndexError", X)
-def try_except(x):
-    try:
-        return x[0]
-    except IndexError:
-        return 0.0
+@refused(3, "an index that may leave its array in a try statement that catches its IndexError", X, 3)
+def try_except(x, k):
+    for i in range(100):
+        try:
+            x = x + x[i]
+        except IndexError:
+            x = x * 2.0
+    return x
 
 
 @refused(1, "a call that fails: invalid literal for int", X)

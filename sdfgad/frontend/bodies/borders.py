@@ -38,8 +38,12 @@ def pairs(given, count):
     if isinstance(given, (int, float)) or np.ndim(given) == 0:
         return [(given, given) for _ in range(count)]
     if isinstance(given[0], (int, float)) or np.ndim(given[0]) == 0:
+        if len(given) > 2:
+            raise ValueError("more than two borders of an axis")
         return [(given[0], given[-1]) for _ in range(count)]
     found = [(w[0], w[-1]) for w in given]
+    if len(found) not in (1, count):
+        raise ValueError("borders of another number of axes")
     return [found[0] for _ in range(count)] if len(found) == 1 else found
 
 

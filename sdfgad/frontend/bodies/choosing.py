@@ -203,6 +203,8 @@ def isin(element, test_elements, assume_unique=False, invert=False):
 def lexsort(keys, axis=-1):
     if np.ndim(keys[0]) != 1:
         raise ValueError("an order by keys of several dimensions")
+    if any(np.shape(k) != np.shape(keys[0]) for k in keys):
+        raise ValueError("keys of different shapes")
     order = np.argsort(keys[0], kind="stable")
     for k in range(1, len(keys)):
         order = order[np.argsort(keys[k][order], kind="stable")]

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sdfgad.frontend.bodies.order import beyond
+
 
 def vander(x, N=None, increasing=False):
     base = np.asarray(x)
@@ -36,7 +38,7 @@ def delete(arr, obj, axis=None):
     if isinstance(obj, slice):
         gone = list(range(n)[obj])
     else:
-        gone = [obj % n] if isinstance(obj, int) else [k % n for k in obj]
+        gone = [range(n)[k] for k in ([obj] if isinstance(obj, int) else obj)]
     kept = rows[[k for k in range(n) if k not in gone]]
     return kept if axis is None else np.moveaxis(kept, 0, axis)
 
@@ -48,6 +50,8 @@ def insert(arr, obj, values, axis=None):
     count = 1 if isinstance(obj, int) else len(obj)
     new = np.asarray(values).astype(rows.dtype)
     if isinstance(obj, int):
+        if beyond(obj, -rows.shape[0], rows.shape[0] + 1):
+            raise ValueError("a place that is out of bounds")
         if axis is None or rows.ndim == 1:
             new = np.ravel(new)
         else:  # one row, or several: the first axis of the values is that of the insertion
@@ -59,6 +63,8 @@ def insert(arr, obj, values, axis=None):
         new = np.moveaxis(new, axis, 0) if new.ndim and axis is not None else new
         if new.ndim > rows.ndim or new.ndim and new.shape[0] not in (1, count):
             raise ValueError("several places, and values of another number")
+        if isinstance(obj, list) and any(beyond(k, -rows.shape[0], rows.shape[0] + 1) for k in obj):
+            raise ValueError("a place that is out of bounds")
         whole = _inserted(rows, np.asarray(obj), np.broadcast_to(new, (count, *rows.shape[1:])))
     return whole if axis is None else np.moveaxis(whole, 0, axis)
 
@@ -144,6 +150,8 @@ def resize(a, new_shape):
     shape = new_shape if isinstance(new_shape, tuple) else (new_shape,)
     total = 1
     for n in shape:
+        if beyond(n, 0, np.inf):
+            raise ValueError("a negative size")
         total = total * n
     flat = np.ravel(a)
     return np.reshape(flat[np.arange(total) % flat.shape[0]], shape)
@@ -174,6 +182,8 @@ def putmask(a, mask, values):
 
 def place(arr, mask, vals):
     values = np.ravel(np.asarray(vals))
+    if values.size == 0:
+        raise ValueError("no values to be placed")
     before = np.cumsum(np.ravel(mask)) - 1
     np.copyto(arr, values[np.reshape(before % values.size, arr.shape)], where=mask)
 
@@ -188,6 +198,8 @@ def fill_wrapped(a, val):
 
 def ravel_multi_index(multi_index, dims):
     found = 0
+    if any(isinstance(i, int) and beyond(i, 0, n) for i, n in zip(multi_index, dims, strict=False)):
+        raise ValueError("a place that is out of bounds")
     for k in range(len(dims)):
         found = found * dims[k] + np.asarray(multi_index[k])
     return found

@@ -13,7 +13,7 @@ from sdfgad.frontend.bodies.order import along
 
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     values = np.asarray(arr)
-    where = axis % values.ndim
+    where = range(values.ndim)[axis]
     rows = np.moveaxis(values, where, -1)
     flat = np.reshape(rows, (math.prod(rows.shape[:-1]), rows.shape[-1]))
     first = np.asarray(func1d(flat[0], *args, **kwargs))

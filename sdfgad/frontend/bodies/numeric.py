@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sdfgad.frontend.bodies.order import beyond
+
 _range = range
 
 
@@ -263,6 +265,8 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
         a = np.concatenate((_edge(prepend, a, axis), a), axis=axis)
     if append is not None:
         a = np.concatenate((a, _edge(append, a, axis)), axis=axis)
+    if beyond(n, 0, np.inf):
+        raise ValueError("a negative order")
     rows = np.moveaxis(a, axis, 0)
     for _ in range(n):
         rows = rows[1:] - rows[:-1]

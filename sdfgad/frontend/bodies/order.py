@@ -146,6 +146,8 @@ def median(a, axis=None, keepdims=False):
 
 def searchsorted(a, v, side="left"):
     line, values = np.asarray(a), np.asarray(v)
+    if side not in ("left", "right"):
+        raise ValueError("another side")
     n = line.shape[0]
     found = np.zeros(values.shape, np.int64)
     for step in [1 << k for k in range(62, -1, -1) if 1 << k <= n]:
@@ -195,6 +197,8 @@ def unravel_index(indices, shape, order="C"):
     if order != "C":
         raise ValueError("another order than that of rows")
     sizes = shape if isinstance(shape, tuple) else (shape,)
+    if isinstance(indices, int) and beyond(indices, 0, np.prod(sizes)):
+        raise ValueError("a place that is out of bounds")
     if len(sizes) == 1:
         return (indices % sizes[0],)
     return unravel_index(indices // sizes[-1], sizes[:-1]) + (indices % sizes[-1],)
@@ -237,8 +241,21 @@ def nancumsum(a, axis=None):
 
 def partition(a, kth, axis=-1, kind="introselect"):
     """Sorted data is partitioned everywhere."""
+    _check_places(a, kth, axis)
     return np.sort(a, axis=axis)
 
 
 def argpartition(a, kth, axis=-1, kind="introselect"):
+    _check_places(a, kth, axis)
     return np.argsort(a, axis=axis)
+
+
+def _check_places(a, kth, axis):
+    n = np.size(a) if axis is None else np.shape(a)[axis]
+    if any(beyond(k, -n, n) for k in ([kth] if isinstance(kth, int) else kth)):
+        raise ValueError("a place that is out of bounds")
+
+
+def beyond(k, low, high):
+    """Whether a place that is known while translating is out of bounds; of others the front end answers False."""
+    return not low <= k < high

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sdfgad.frontend.bodies.order import beyond
+
 _range = range
 
 
@@ -148,6 +150,8 @@ def vsplit(ary, indices_or_sections):
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+    if beyond(num, 0, np.inf):
+        raise ValueError("a negative number of samples")
     parts = num - 1 if endpoint else num
     gap = stop * 1.0 - start * 1.0
     k = np.arange(0, num).astype(np.asarray(gap).dtype)
@@ -189,6 +193,8 @@ def indices(dimensions):
 def ix_(*parts):
     n = len(parts)
     places = [np.nonzero(p)[0] if np.asarray(p).dtype == bool else np.asarray(p) for p in parts]
+    if any(np.ndim(p) != 1 for p in places):
+        raise ValueError("places in several dimensions")
     return tuple([np.reshape(p, (1,) * k + (-1,) + (1,) * (n - k - 1)) for k, p in enumerate(places)])
 
 
@@ -197,6 +203,8 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     b = np.moveaxis(np.asarray(b), axisb if axis is None else axis, -1)
     if a.shape[-1] == 2 and b.shape[-1] == 2:
         return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
+        raise ValueError("vectors of other spaces than the plane and space")
     a, b = _in_space(a), _in_space(b)
     made = np.stack((a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1], a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
                      a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]), axis=-1)

@@ -7,6 +7,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from sdfgad.frontend.bodies.order import beyond
+
 _range = range
 
 
@@ -126,6 +128,8 @@ def corrcoef(x, y=None, rowvar=True):
 def histogram(a, bins=10, range=None, weights=None, density=None):
     values = np.ravel(np.asarray(a))
     if np.ndim(bins) == 0:
+        if beyond(bins, 1, np.inf):
+            raise ValueError("no bins")
         edges, places, low, high = _even_bins(values, bins, range)
     else:
         edges = np.asarray(bins)
@@ -183,6 +187,8 @@ def bincount(x, weights=None, minlength=0):
 def interp(x, xp, fp, left=None, right=None, period=None):
     v, places = np.asarray(x, np.float64), np.asarray(xp, np.float64)
     values = np.asarray(fp)
+    if values.shape != places.shape:
+        raise ValueError("as many values as places are needed")
     values = values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
     if period is not None:
         return _periodic(v, places, values, abs(period))

@@ -75,15 +75,15 @@ def test_derivatives_at_places_that_bisect_finds():
     check_both_modes(between, (V6, [-0.5, 0.0, 0.3, 0.8]))
 
 
-def rows_by_data(x):
-    return sorted([x[:3], x[3:]], key=lambda row: row[0])[0]
+def many_rows_by_data(x):
+    return sorted([x[:3] * k for k in range(17)], key=lambda row: row[0])[0]
 
 
 def of_two_classes(x):
     return sorted([x[0], 1])[0]
 
 
-@pytest.mark.parametrize("fn", [rows_by_data, of_two_classes])
+@pytest.mark.parametrize("fn", [many_rows_by_data, of_two_classes])
 def test_lists_of_what_is_no_numbers_of_one_class_are_not_sorted_by_data(fn):
     with pytest.raises(sdfgad.UnsupportedError, match="sorted of what is only known at run time, and no numbers"):
         parse(fn, (V6,))

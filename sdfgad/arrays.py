@@ -1,7 +1,7 @@
 """Arrays that programs take: those of NumPy's own class, and specs in their place."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +77,12 @@ def lying(leaves: Mapping[str, Any]) -> dict[str, str]:
 def in_memory(value: Any) -> Any:
     """What there is of an argument in the memory of this process."""
     return value.local if isinstance(value, DistributedArray) else value
+
+
+def in_words(values: Sequence[Any]) -> list[Any]:
+    """Operands of one operation: integers that no machine word holds are floats beside a float, as in NumPy."""
+    kinds = {v.dtype.kind for v in values if getattr(v, "dtype", None) is not None}
+    return [float(v) if type(v) is int and kinds & set("fc") and 64 < v.bit_length() < 1024 else v for v in values]
 
 
 def special_class(value: Any) -> type | None:

@@ -19,7 +19,6 @@ _MATRICES = "make the matrix before the call, or use an array of NumPy"
 _INTERPOLANT = "use CubicSpline, make_interp_spline, interp1d or np.interp"
 _POLYNOMIAL = "make it outside, or use np.polyval or np.polynomial.polynomial.polyval with its coefficients"
 _BY_NAME: Mapping[str, str] = MappingProxyType({
-    "setattr": "write owner.name = value",
     "open": _READ, "input": _READ, "load": _READ, "loadtxt": _READ, "genfromtxt": _READ,
     "matrix": "use np.array, whose products are @", "asmatrix": "use np.array, whose products are @",
     **dict.fromkeys(("masked_array", "masked_where", "masked_invalid"), "use np.where, or select with a mask: x[mask]"),

@@ -25,6 +25,7 @@ from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.keyed import Numbered, SetValue
 from sdfgad.frontend.known import GETTERS
+from sdfgad.frontend.looked_for import are_numbers, looked_for
 from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.masking import CHOSEN, as_masked
 from sdfgad.frontend.messages import of_status
@@ -300,6 +301,8 @@ def list_method(ctx: Context, method: Method, arguments: list[Value], keywords: 
     if any(isinstance(a, (IntValue, Masked)) for a in arguments) and method.name in ("pop", "insert"):
         raise ctx.refuse("a list item chosen at run time", "use an array", "SG102")
     if method.name in _BY_VALUE and not all(is_number(v) or isinstance(v, str) for v in (*owner.items, *arguments)):
+        if method.name != "remove" and len(arguments) == 1 and owner.items and are_numbers([*owner.items, *arguments]):
+            return looked_for(ctx, method.name, owner.items, arguments[0])
         raise ctx.refuse("a list item looked for among values only known at run time", "use an array", "SG102")
     if method.name in ("extend", "extendleft"):
         arguments = [items_of(ctx, a) for a in arguments]

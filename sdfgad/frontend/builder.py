@@ -42,6 +42,7 @@ class Builder:
     blocks: list[list[Stmt]] = field(default_factory=lambda: [[]])
     regions: list[int] = field(default_factory=list)
     region_count: int = 0
+    innermost_loop: int = 0  # how many regions there are in the innermost loop, itself among them
     born: dict[str, tuple[int, ...]] = field(default_factory=dict)
     scope: KnownBounds = field(default_factory=KnownBounds)
     live: WeakSet[Lazy] = field(default_factory=WeakSet)
@@ -298,7 +299,7 @@ class Builder:
     # regions and trials
 
     @contextmanager
-    def region(self, settle: bool = True) -> Iterator[list[Stmt]]:
+    def region(self, settle: bool = True, loop: bool = False) -> Iterator[list[Stmt]]:
         """Statements emitted inside go to the list yielded; `settle` stores pending results before and after."""
         if settle:
             self.flush()
@@ -307,6 +308,7 @@ class Builder:
         self.region_count += 1
         self.regions.append(self.region_count)
         depth, facts, ranges = len(self.blocks), len(self.scope.facts), len(self.scope.ranges)
+        outer, self.innermost_loop = self.innermost_loop, len(self.regions) if loop else self.innermost_loop
         try:
             yield block
             if settle:
@@ -314,6 +316,7 @@ class Builder:
         finally:
             del self.blocks[depth - 1:]
             del self.regions[depth - 2:]
+            self.innermost_loop = outer
             del self.scope.facts[facts:], self.scope.ranges[ranges:]
 
     def snapshot(self) -> tuple:

@@ -24,7 +24,16 @@ from sdfgad.frontend.elementwise import int_ix, int_value
 from sdfgad.frontend.generators import Yielding, listed, only_numbers, suspended
 from sdfgad.frontend.liveness import own_walk
 from sdfgad.frontend.ordered import in_order
-from sdfgad.frontend.records import counter, default_dict, dict_, dict_from_keys, ordered_dict, replace, set_attribute
+from sdfgad.frontend.records import (
+    counter,
+    default_dict,
+    dict_,
+    dict_from_keys,
+    ordered_dict,
+    replace,
+    set_attribute,
+    set_named,
+)
 from sdfgad.frontend.run_texts import text_of
 from sdfgad.frontend.settled import Endless, taken
 from sdfgad.frontend.sizes import as_integer
@@ -277,7 +286,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     callable: callable_, orders.beyond: beyond, cast: cast_, dict: dict_, dict.fromkeys: dict_from_keys,
     OrderedDict: ordered_dict, defaultdict: default_dict, Counter: counter, deque: deque_,
     getattr: getattr_,
-    hasattr: has_attribute, object.__setattr__: set_attribute, dataclasses.replace: replace,
+    hasattr: has_attribute, object.__setattr__: set_attribute, setattr: set_named, dataclasses.replace: replace,
     str: text_of(str), repr: text_of(repr), np.isscalar: isscalar, np.seterr: seterr, copy.copy: shallow,
     copy.deepcopy: deep,
 })

@@ -328,7 +328,7 @@ def after_loop(ctx: Context, carry: Carry, names: dict[str, Value], last: dict[s
         else:
             found = _last_value(ctx, value, last) if sure or trips else Maybe(None)
             # Inside of another loop, the name may have its value from an iteration before.
-            outermost = len(ctx.builder.regions) == ctx.frame.depth
+            outermost = ctx.builder.innermost_loop <= ctx.frame.depth
             result[name] = found if sure else Maybe(found, trips=trips) if (
                 outermost and not isinstance(found, Maybe)) else Maybe(None)
     ctx.frame.names = result

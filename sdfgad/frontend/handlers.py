@@ -20,9 +20,9 @@ from sdfgad.ir import expr
 from sdfgad.ir.expr import Load, const
 from sdfgad.ir.walk import all_writes
 
-_OF_CLASSES = (AttributeError, LookupError, TypeError, ImportError, NameError, StopIteration)
+_OF_CLASSES = (AttributeError, LookupError, TypeError, ImportError, NameError, StopIteration, Warning)
 """What a run cannot raise of itself: translation has found the attribute, key or name, and the class of each value; an
-index is inside of its array in every run, or outside, or refused."""
+index is inside of its array in every run, or outside, or refused; and it warns of nothing."""
 _OF_DATA = (ValueError, ArithmeticError, AssertionError, RuntimeError)
 """What may be raised where data say so: by `raise` and `assert`, matrices, Python's numbers; and classes of users."""
 _HELP = "check the values with if or np.where: which errors a run has is only known then"

@@ -15,6 +15,7 @@ from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.matching import first_line
+from sdfgad.frontend.private import with_private_names
 from sdfgad.frontend.values import Function, Value, is_number
 
 _KINDS = (property, staticmethod, classmethod, abstractmethod)
@@ -40,7 +41,7 @@ def _made(ctx: Context, stmt: ast.ClassDef) -> type:
     form = names[stmt.name]
     ctx.frames_of[form] = ctx.frame
     for node, function in _methods(stmt, form):
-        code = ctx.frame.code.inner(node)
+        code = ctx.frame.code.inner(with_private_names(node, stmt.name))
         ctx.methods_of[function] = dataclasses.replace(
             code, cells=ChainMap({"__class__": form}, code.cells)), ctx.frame  # type: ignore[arg-type]
     return form

@@ -339,7 +339,7 @@ def _counted(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int = 
         span = Range(builder.symbol(names.loop_variable(label)), start, stop, step)
         open_carry(ctx, stmt, carry)
         noted = len(builder.accesses)
-        with builder.region() as block:
+        with builder.region(loop=True) as block:
             builder.scope.ranges.append(span)
             for k in range(copies):
                 bind(int_value(ix(span.var)) if rows.span and copies == 1 else rows.item(ix(span.var) * copies + k))

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any, TypeAlias
 
+from sdfgad.frontend.private import class_around
+
 FunctionNode: TypeAlias = ast.FunctionDef | ast.Lambda
 
 _OF_THE_UNIT = ("PUSH_NULL", "PRECALL", "EXTENDED_ARG")
@@ -50,7 +52,7 @@ def _around(code: CodeType, node: FunctionNode) -> ast.stmt:
     private names of its class begin with `_C`.
     """
     inner: ast.stmt = _bare(node) if isinstance(node, ast.FunctionDef) else ast.Expr(_bare(node))
-    owner = _class_around(code)
+    owner = class_around(code)
     names = [f" {name} = None" for name in code.co_freevars]
     names += [f" global {name}" for name in (owner or code.co_name,) if name.isidentifier()
               and name not in code.co_freevars]
@@ -64,14 +66,6 @@ def _around(code: CodeType, node: FunctionNode) -> ast.stmt:
     assert isinstance(outer, ast.FunctionDef)
     outer.body.append(inner)
     return outer
-
-
-def _class_around(code: CodeType) -> str | None:
-    """The innermost class around the definition."""
-    parts = code.co_qualname.split(".")[:-1]
-    names = [p for p, following in zip(parts, [*parts[1:], ""], strict=False)
-             if p != "<locals>" and following != "<locals>"]
-    return names[-1] if names and names[-1].isidentifier() else None
 
 
 def _bare(node: Any) -> Any:

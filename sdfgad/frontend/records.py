@@ -118,6 +118,9 @@ def put_attribute(ctx: Context, owner: Value, name: str, value: Value) -> None:
 
 # attributes
 
+_BY_NAME = MappingProxyType({"__getattribute__": getattr, "__setattr__": setattr})
+
+
 def attribute(ctx: Context, owner: Record, name: str) -> Value:
     """`owner.name`."""
     if is_dict(owner):
@@ -126,6 +129,8 @@ def attribute(ctx: Context, owner: Record, name: str) -> Value:
         return Method(owner, name)
     if name == "__class__":
         return owner.form
+    if name in _BY_NAME and getattr(owner.form, name) is getattr(object, name):
+        return partial(_BY_NAME[name], owner)
     held = inspect.getattr_static(owner.form, name, _ABSENT)
     if has(ctx, owner, name) and not isinstance(held, property):
         return owner.items[name]
@@ -319,6 +324,13 @@ def set_attribute(ctx: Context, owner: Value, name: Value, value: Value) -> None
     if not isinstance(owner, Record) or is_dict(owner) or not isinstance(name, str):
         raise ctx.refuse(f"an assignment to the attribute {name!r} of {describe(owner)}", code="SG102")
     put(ctx, owner, name, value)
+
+
+def set_named(ctx: Context, owner: Value, name: Value, value: Value) -> None:
+    """`setattr(owner, name, value)`."""
+    if not isinstance(name, str):
+        raise ctx.refuse("setattr with a name only known at run time", code="SG102")
+    put_attribute(ctx, owner, name, value)
 
 
 _METHODS: Mapping[str, Callable[..., Value]] = MappingProxyType({

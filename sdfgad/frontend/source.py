@@ -14,6 +14,7 @@ from sdfgad.errors import SourceLine, UnsupportedError, unsupported
 from sdfgad.frontend.enclosed import without_nonlocal
 from sdfgad.frontend.matching import FunctionNode, first_line, is_rewritten, runs
 from sdfgad.frontend.plain import plain_statements
+from sdfgad.frontend.private import class_around, with_private_names
 from sdfgad.frontend.surroundings import Cells
 from sdfgad.frontend.texts import Text, file_text, functions_in, texts_of
 
@@ -61,6 +62,7 @@ def code_of(fn: Callable[..., Any], text: str = "") -> SourceText:
     for found in texts_of(function.__code__, text):
         node = _find(function, found)
         if node is not None:
+            node = with_private_names(node, class_around(function.__code__))
             return SourceText(without_nonlocal(node), found.file, function.__name__, function.__globals__,
                               _cells(function))
     raise _without_text(function, text)

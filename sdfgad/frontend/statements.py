@@ -298,8 +298,8 @@ def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Va
     if isinstance(old, SetValue):
         updated(ctx, old, ufunc, value)
         return
-    if isinstance(old, ListValue):
-        if ufunc is not np.add:
+    if isinstance(old, ListValue) and ufunc in (np.add, np.multiply):
+        if ufunc is np.multiply:
             raise ctx.refuse("a list changed inside a loop or branch", GROWS, "SG102")
         check_list(ctx, old)
         old.items.extend(items_of(ctx, kept(ctx, value)))

@@ -97,7 +97,7 @@ def _conditional(ctx: Context, stmt: ast.While, blanks: bool = False, rows: Rows
         open_carry(ctx, stmt, carry)
         flag = builder.declare((), BOOL, "running")
         _set(ctx, flag.name, _test(ctx, stmt))
-        with builder.region() as block:
+        with builder.region(loop=True) as block:
             if rows is not None:
                 rows.item(ix(0))
             ctx.execute(ctx, stmt.body)

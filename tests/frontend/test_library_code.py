@@ -1,0 +1,156 @@
+"""Forms of code as libraries have it: private names, attributes by name, searches in lists, loops in branches."""
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import sdfgad
+from tests.frontend.checking import check
+
+X = np.array([0.4, 0.9, 0.3, 1.4, 0.7])
+
+
+class Spline:
+    def __init__(self, y):
+        self.__y = y
+        self.slopes = self.__slopes(scale=2.0)
+
+    def __slopes(self, scale):
+        __gap = self.__y[1:] - self.__y[:-1]
+        return scale * __gap
+
+    def at(self, k):
+        return self.__y[k] + (lambda __d: self.__y[k] * __d)(self.slopes[k])
+
+
+class _Curved(Spline):
+    def __slopes(self, scale):  # another name than the one of the base class
+        return scale
+
+    def bend(self):
+        return self.__slopes(3.0) * self._Spline__y[2]
+
+
+def private(y):
+    s = _Curved(y)
+    return s.at(1) + s.bend() + np.sum(s.slopes ** 2)
+
+
+def private_inside(y):
+    class _Inner:
+        def __init__(self, v):
+            self.__v = v
+
+        def __twice(self):
+            return self.__v * 2
+
+        def get(self):
+            return self.__twice()
+
+    return np.sum(_Inner(y).get() * y)
+
+
+class Filter:
+    def __init__(self, **given):
+        for name, value in given.items():
+            setattr(self, name, value)
+        for name in ("gain", "state"):
+            if self.__getattribute__(name) is not None:
+                self.__setattr__(name, np.copy(self.__getattribute__(name)) * 2)
+
+    @property
+    def level(self):
+        return self._level
+
+    @level.setter
+    def level(self, v):
+        self._level = 3 * v
+
+
+def by_name(x):
+    f = Filter(gain=None, state=x, level=x[0])
+    total = 0.0
+    for _ in range(70):
+        setattr(f, "state", f.state * 0.9 + 0.1 * x)
+        total += f.state[1]
+    return total + f.level * np.sum(f.state)
+
+
+def nearest(x):
+    total = 0.0
+    for k in range(70):
+        d = [(0.02 * k - v) ** 2 + 1 for v in x]
+        i = d.index(min(d))
+        total += x[i] * d[i] + d.count(d[2])
+    return total
+
+
+def not_there(x):
+    d = [2 * v for v in x]
+    try:
+        k = d.index(x[0] + 7)
+    except ValueError:
+        k = 2
+    return d[k] * x[1]
+
+
+def kepler_in_a_branch(x):
+    r = 0.0
+    if x[0] > 0.1:
+        step, e = x[1], x[0]
+        while abs(step) > 1e-12:
+            c = np.cos(e)
+            step = (x[0] - e + 0.3 * np.sin(e)) / (1 - 0.3 * c)
+            e = e + step
+        r = e + c
+    return r
+
+
+def series(x):
+    t = x[0]
+    return sum((-t) ** k / (math.factorial(k) * (2 * k + 1)) for k in range(25)) + np.sum(x / 10**25 * 10**24)
+
+
+def normalised(x):
+    q = [x[0], *x[1:]]
+    q /= np.linalg.norm(q)
+    return q[0] + q[1] ** 2
+
+
+def warned(x):
+    try:
+        r = np.sum(np.log(x))
+    except (RuntimeWarning, TypeError):
+        r = 0.0
+    return r
+
+
+def degenerate(x):
+    cov = np.diag(x[:2]) + 0.1
+    return stats.multivariate_normal.logpdf(x[2:4], x[:2], cov, True)
+
+
+@pytest.mark.parametrize("fn", [private, private_inside, by_name, nearest, not_there, kepler_in_a_branch, series,
+                                normalised, warned, degenerate])
+def test_forms_of_libraries(fn) -> None:
+    check(fn, X)
+
+
+def test_what_is_not_in_the_list() -> None:
+    with pytest.raises(ValueError, match="not in the list"):
+        sdfgad.grad(lambda x: x[[v * 1.0 for v in x].index(x[0] + 7)])(X)
+
+
+def test_loop_in_a_branch_that_does_not_run() -> None:
+    with pytest.raises(UnboundLocalError, match="'c'"):
+        sdfgad.grad(kepler_in_a_branch)(np.array([0.4, 0.0]))
+
+
+def flat(x):
+    return stats.multivariate_normal.logpdf(x, np.zeros(2), np.diag([1.0, 1e-12]), allow_singular=True)
+
+
+def test_singular_covariance() -> None:
+    with pytest.raises(ArithmeticError, match="singular"):
+        sdfgad.grad(flat)(X[:2])

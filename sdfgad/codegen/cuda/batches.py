@@ -1,20 +1,23 @@
-"""Loops over matrices as products of several matrices at once: program to program.
+"""Loops as statements for all iterations at once: program to program.
 
     for k: p[:] = a[k] @ b[k] ; c[k] = sin(p)   ->   p'[k] = a[k] @ b[k] for all k ; c[k] = sin(p'[k]) for all k
 
-An iteration must touch nothing of another one's: of what a loop writes, it has a slice of its own, or fills a temporary
-before it looks at it, which then becomes one temporary for each iteration (loop distribution and array expansion; Allen
-and Kennedy, "Optimizing Compilers for Modern Architectures", 5.3, 6.2).
+An iteration must touch nothing of another one's: of what a loop writes, it has a slice of its own, only adds to it, or
+fills a temporary before it looks at it, which then becomes one temporary for each iteration (loop distribution and array
+expansion; Allen and Kennedy, "Optimizing Compilers for Modern Architectures", 5.3, 6.2). Products of matrices are one
+operation then, and maps one kernel.
 """
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from sdfgad.analysis.elements.cover import replaced
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Block, Lib, Loop, Map, Program, Range, Stmt, View, axis, views_of
-from sdfgad.ir.walk import children, map_accesses, reads, statements, with_children, writes
+from sdfgad.ir.program import Block, Lib, Loop, Map, Program, Range, Stmt, Store, View, axis, views_of
+from sdfgad.ir.walk import children, expr_reads, map_accesses, reads, rebuild, statements, with_children, writes
+from sdfgad.transform.clearing.clearings import is_zero, without
 
 MATMULS = "matmuls"
 """Products of the matrices of three-dimensional operands."""
@@ -23,10 +26,84 @@ SPREAD = 2
 
 
 def batched(program: Program) -> Program:
-    """The program with such loops taken apart, and its temporaries."""
+    """The program with such loops around products taken apart, and its temporaries."""
     pass_ = _Batches(program)
     body = pass_.block(program.body)
     return program.but(arrays=pass_.arrays, body=body)
+
+
+def loops_apart(program: Program) -> Program:
+    """The program with such loops around maps taken apart; the same one where there are none."""
+    pass_ = _Batches(_cleared_first(program), maps=True)
+    body = pass_.block(pass_.program.body)
+    return program if body == pass_.program.body else program.but(arrays=pass_.arrays, body=body)
+
+
+@dataclass(frozen=True)
+class _Clearing:
+    """A temporary that a loop clears. first: statement of an iteration that touches it. clears: all that clear it, the
+    last one at the end of an iteration."""
+
+    name: str
+    first: Map
+    clears: tuple[Map, ...]
+
+
+def _cleared_first(program: Program) -> Program:
+    """Temporaries that each iteration clears when it is done with them are cleared when it begins.
+
+    t[:] = 0 ; for k: t[:] += x[k] ; y[k] = t ; t[:] = 0   ->   for k: t[:] = 0 ; t[:] += x[k] ; y[k] = t
+    """
+    before: dict[int, list[Map]] = {}
+    gone: dict[int, set[str]] = {}
+    for loop in (s for s in statements(program.body) if isinstance(s, Loop)):
+        for one in _clearings(loop, program):
+            last = one.clears[-1]
+            before.setdefault(id(one.first), []).append(replace(last, body=tuple(_stores(last, {one.name}))))
+            for stmt in one.clears:
+                gone.setdefault(id(stmt), set()).add(one.name)
+
+    def change(stmt: Stmt) -> Block:
+        names = gone.get(id(stmt), set())
+        left = without(stmt, _stores(stmt, names)) if isinstance(stmt, Map) and names else [stmt]
+        return *before.get(id(stmt), ()), *left
+
+    return program.but(body=rebuild(program.body, change)) if gone else program
+
+
+def _clearings(loop: Loop, program: Program) -> Iterator[_Clearing]:
+    if all(isinstance(s, Map) for s in loop.body):
+        for name in sorted({n for s in loop.body for n in writes(s)}):
+            inside = [s for s in loop.body if name in reads(s) | writes(s)]
+            outside = [s for s in statements(program.body) if name in reads(s) | writes(s)
+                       and not any(s is one for one in inside)]
+            clears = *outside, inside[-1]
+            alone = not any(name in reads(s) for s in outside)
+            if len(inside) > 1 and outside and alone and _is_temporary(name, program) and \
+                    all(_clears(s, name, program) for s in clears):
+                yield _Clearing(name, inside[0], clears)
+
+
+def _clears(stmt: Stmt, name: str, program: Program) -> bool:
+    """Whether a map ends with zeros in all elements of an array, and stores nothing else there."""
+    stores = _stores(stmt, {name})
+    if not isinstance(stmt, Map) or len(stores) != 1 or name not in replaced(stmt, program.arrays):
+        return False
+    behind = stmt.body[stmt.body.index(stores[0]) + 1:]
+    return is_zero(stores[0]) and not any(name in expr_reads(p.expr) for p in behind)
+
+
+def _stores(stmt: Stmt, names: Collection[str]) -> list[Store]:
+    """What a map stores in some arrays."""
+    return [p for p in stmt.body if isinstance(p, Store) and p.array in names] if isinstance(stmt, Map) else []
+
+
+def _is_temporary(name: str, program: Program) -> bool:
+    """Whether nobody but the program's statements knows an array."""
+    array = program.arrays[name]
+    known = {*program.arguments, *program.constants, *program.live_out, *program.watched,
+             *(v.array for v in views_of(program.returns))}
+    return name not in known and array.role == "transient" and array.packing is None and array.window is None
 
 
 @dataclass(frozen=True)
@@ -39,10 +116,11 @@ class _LoopApart:
 
 
 class _Batches:
-    def __init__(self, program: Program) -> None:
+    """maps: whether loops around maps alone are taken apart, too."""
+
+    def __init__(self, program: Program, maps: bool = False) -> None:
+        self.program, self.maps = program, maps
         self.arrays = dict(program.arrays)
-        self.kept = {*program.arguments, *program.constants, *program.live_out, *program.watched,
-                     *(v.array for v in views_of(program.returns))}
         self.uses: dict[str, int] = {}
         for stmt in statements(program.body):
             for name in reads(stmt) | writes(stmt):
@@ -59,18 +137,18 @@ class _Batches:
         return tuple(out)
 
     def parts(self, stmt: Loop) -> _LoopApart | None:
-        """A loop over products that may be taken apart; None otherwise."""
+        """A loop that may be taken apart; None otherwise."""
         r = stmt.range.upwards
         body = tuple(s for s in stmt.body if isinstance(s, (Map, Lib)))
         if stmt.until is not None or r.step != 1 or (r.trips or 0) < 2 or len(body) < len(stmt.body):
             return None
         products = [s for s in body if isinstance(s, Lib)]
-        if not products or not all(_is_of_matrices(s, r.var) for s in products):
+        if not (products or self.maps) or not all(_is_of_matrices(s, r.var) for s in products):
             return None
         if any(v.var == r.var for s in body if isinstance(s, Map) for v in s.domain):
             return None
         written = frozenset(n for s in body for n in writes(s))
-        private = frozenset(n for n in written if not self.is_sliced(n, body, r.var))
+        private = frozenset(n for n in written if not (self.is_sliced(n, body, r.var) or _is_only_added_to(n, body)))
         if all(self.is_private(n, body) for n in private) and self.fits(body, private, r.trips or 0):
             return _LoopApart(r, body, private)
         return None
@@ -84,11 +162,8 @@ class _Batches:
     def is_private(self, name: str, body: tuple[Map | Lib, ...]) -> bool:
         """Whether every iteration fills it first, and nobody else knows it."""
         touching = [s for s in body if name in reads(s) | writes(s)]
-        array = self.arrays[name]
         first = touching[0]
-        plain = array.role == "transient" and array.packing is None and array.window is None
-        alone = name not in self.kept and plain
-        return alone and self.uses[name] == len(touching) and name not in reads(first) and \
+        return _is_temporary(name, self.program) and self.uses[name] == len(touching) and name not in reads(first) and \
             name in replaced(first, self.arrays)
 
     def fits(self, body: tuple[Map | Lib, ...], private: frozenset[str], count: int) -> bool:
@@ -110,6 +185,20 @@ class _Batches:
             array = self.arrays[name]
             self.arrays[name] = replace(array, shape=(r.trips or 0, *array.shape))
         return out
+
+
+def _is_only_added_to(name: str, body: tuple[Map | Lib, ...]) -> bool:
+    """Whether a loop does nothing with an array but add to it: in any order."""
+    stores = [p for s in body for p in _stores(s, {name})]
+    looked_at = {n for s in body for n in reads(_assigning(s, name))}
+    added = not any(isinstance(s, Lib) and name in writes(s) for s in body) and all(p.op == "+" for p in stores)
+    return added and name not in looked_at
+
+
+def _assigning(stmt: Map | Lib, name: str) -> Map | Lib:
+    """A map with what it adds to an array stored there: it does not look at it then."""
+    return stmt if isinstance(stmt, Lib) else replace(stmt, body=tuple(
+        replace(p, op=None) if isinstance(p, Store) and p.array == name else p for p in stmt.body))
 
 
 def _is_of_matrices(stmt: Lib, var: str) -> bool:

@@ -2,13 +2,15 @@
 
 Threads do not wait for each other, so a point must find what it looks at in its own hands. That is so where each
 coordinate stands alone in the same dimension of every access to what one of two parts writes: elements of different
-points are different ones then, and one thread goes through the parts in the order of the program.
+points are different ones then, and one thread goes through the parts in the order of the program. It is so, too, where
+the elements are different ones altogether, as those of two pieces of an array.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from sdfgad.codegen.cuda.meeting import meet
 from sdfgad.codegen.cuda.work import (
     BLOCK,
     DeviceItem,
@@ -96,14 +98,16 @@ def _takes_company(kernel: DeviceKernel) -> bool:
     return not kernel.terms and not any(w.atomic for w in works(kernel.parts))
 
 
-def join(first: DeviceKernel, other: DeviceKernel) -> DeviceKernel | None:
-    """One kernel in place of two that follow each other, where that is possible and no waste."""
+def join(first: DeviceKernel, other: DeviceKernel, path: tuple[Range, ...]) -> DeviceKernel | None:
+    """One kernel in place of two that follow each other, where that is possible and no waste. path: the loops around.
+    """
     if len(first.box) != len(other.box) or not (_takes_company(first) and _takes_company(other)):
         return None
     box = _around(first.box, other.box)
     if box is None or size(box) > SPARE * max(first.points, other.points) + BLOCK:
         return None
-    if not at_own_points(first.parts, other.parts, len(box)):
+    own = at_own_points(first.parts, other.parts, len(box))
+    if not own and meet(first.parts, other.parts, path, [s.var for s in first.box]):
         return None
     return DeviceKernel(box, (*first.parts, *other.parts), (), first.fills | other.fills)
 
@@ -120,19 +124,40 @@ def _around(first: tuple[Side, ...], other: tuple[Side, ...]) -> tuple[Side, ...
     return tuple(sides)
 
 
-def add(items: list[DeviceItem], kernel: DeviceKernel) -> None:
-    """Put a kernel behind items: into the last one that it fits, past kernels that it has nothing to do with."""
-    for back in range(1, 1 + min(len(items), thresholds().device.apart)):
-        before = items[-back]
+def add(items: list[DeviceItem], kernel: DeviceKernel, path: tuple[Range, ...] = ()) -> None:
+    """Put a kernel behind items: into the one that it has most in common with of those that it fits, past kernels that
+    it has nothing to do with, and the first of several (typed fusion; Kennedy and McKinley, 1993). What has grown may
+    have become large enough for its neighbours."""
+    found = list(_joined(items, kernel, path))
+    if not found:
+        items.append(kernel)
+        return
+    place, joined = max(found, key=lambda one: (_in_common(items[one[0]], kernel), -one[0]))
+    behind = items[place + 1:]
+    del items[place:]
+    add(items, joined, path)
+    items += behind
+
+
+def _joined(items: Sequence[DeviceItem], kernel: DeviceKernel,
+            path: tuple[Range, ...]) -> Iterator[tuple[int, DeviceKernel]]:
+    """The places of items that a kernel fits, and both together."""
+    for place in range(len(items) - 1, max(-1, len(items) - 1 - thresholds().device.apart), -1):
+        before = items[place]
         if not isinstance(before, DeviceKernel):
-            break
-        joined = join(before, kernel)
-        if joined is not None:
-            items[-back] = joined
             return
+        joined = join(before, kernel, path)
+        if joined is not None:
+            yield place, joined
         if not independent(before, kernel):
-            break
-    items.append(kernel)
+            return
+
+
+def _in_common(first: DeviceItem, other: DeviceKernel) -> int:
+    """The dimensions of the arrays that two kernels touch: what a thread need not ask memory for again."""
+    assert isinstance(first, DeviceKernel), "nothing else takes a kernel"
+    ranks = {a.array: len(a.index) for a in accesses(first.parts)}
+    return sum({a.array: ranks[a.array] for a in accesses(other.parts) if a.array in ranks}.values())
 
 
 def independent(first: DeviceKernel, other: DeviceKernel) -> bool:

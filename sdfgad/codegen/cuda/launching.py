@@ -7,13 +7,12 @@ are done by one block, whose threads wait for each other: the sides of a rim, wh
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from sdfgad.analysis.elements.access import Access, Site, overlap_in, range_accesses
-from sdfgad.analysis.elements.dependence import READ, touches
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.joining import independent
+from sdfgad.codegen.cuda.meeting import meet
 from sdfgad.codegen.cuda.teams import rounds
 from sdfgad.codegen.cuda.work import (
     BLOCK,
@@ -22,11 +21,9 @@ from sdfgad.codegen.cuda.work import (
     DeviceKernel,
     HostControl,
     Launch,
-    Part,
-    ThreadLoop,
     chain_threads,
 )
-from sdfgad.ir.program import Loop, Map, Range
+from sdfgad.ir.program import Loop, Range
 from sdfgad.thresholds import thresholds
 
 
@@ -94,20 +91,4 @@ class _Launches:
 
     def apart(self, first: DeviceKernel, other: DeviceKernel) -> bool:
         """Whether neither writes an element that the other one touches, in one iteration of the loops around."""
-        if independent(first, other):
-            return True
-        found = list(_touches(other.parts, (), self.path))
-        return not any(one.array == two.array and (wrote or writes) and overlap_in(one, two, len(self.path))
-                       for one, wrote in _touches(first.parts, (), self.path) for two, writes in found)
-
-
-def _touches(parts: tuple[Part, ...], domain: tuple[Range, ...],
-             path: tuple[Range, ...]) -> Iterator[tuple[Access, bool]]:
-    """What parts touch, and whether they write it: sums do, too."""
-    for part in parts:
-        if isinstance(part, ThreadLoop):
-            inner = *domain, part.range
-            yield from ((access, False) for access in range_accesses(inner, Site(path, 0, 1), 0))
-            yield from _touches(part.parts, inner, path)
-        else:
-            yield from ((t.access, t.how != READ) for t in touches(Map((*domain, *part.domain), part.body), path))
+        return independent(first, other) or not meet(first.parts, other.parts, self.path)

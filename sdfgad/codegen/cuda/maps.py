@@ -18,7 +18,7 @@ from sdfgad.analysis.elements.dependence import touches
 from sdfgad.codegen.cpp import Frame, strides
 from sdfgad.codegen.cuda.ordered import apart, depends_on_order, in_order
 from sdfgad.codegen.cuda.points import Points, counted_by_one, free_variables, in_points, sides, sums
-from sdfgad.codegen.cuda.work import BLOCK, SECTOR, WARP, DeviceKernel, OrderedSum, PointWork, Side, size
+from sdfgad.codegen.cuda.work import BESIDE, BLOCK, SECTOR, WARP, DeviceKernel, OrderedSum, PointWork, Side, size
 from sdfgad.ir.expr import Load, loads
 from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Array, Let, Map, Range, Store
@@ -26,8 +26,6 @@ from sdfgad.ir.walk import expr_reads
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.cutting.digits import digits_apart
 
-BESIDE = 8
-"""Points in a row that one block works for, where they lie beside each other: whole sectors of any number."""
 ATOMIC_BYTES = (4, 8)
 """Sizes of numbers that the device adds to without being interrupted."""
 
@@ -113,22 +111,23 @@ class MapLowering:
         """A block of threads for each point, or some; many blocks where there are few and long sums."""
         limits = thresholds().device
         groups = -(-size(seen.box) // self._beside(seen))
-        if groups * 2 <= limits.pieces and count >= limits.long_sum and terms[0].count > 1:
-            self._in_two_stages(seen, terms, count, groups)
+        long = _longest(seen.stmt, terms)
+        if groups * 2 <= limits.pieces and count >= limits.long_sum and long.count > 1:
+            self._in_two_stages(seen, terms, long, min(-(-limits.pieces // groups), -(-count // BLOCK)))
         else:
             work = PointWork(seen.stmt.domain, seen.stmt.body, frozenset(sums(seen.stmt)))
             self._kernel(stmt, seen, work, terms)
 
-    def _in_two_stages(self, whole: Points, terms: Sequence[Side], count: int, groups: int) -> None:
+    def _in_two_stages(self, whole: Points, terms: Sequence[Side], long: Side, most: int) -> None:
         """s[c] += x[c, i] for all i   ->   part[b, c] = sum over piece b of x[c, i] ; s[c] += sum of part[b, c]
 
-        The pieces and their order depend on sizes alone: the same digits in every run. groups: of points that have a
-        block each.
+        The pieces and their order depend on sizes alone: the same digits in every run. long: the side that is cut into
+        so many pieces at the most.
         """
         stmt, inside = whole.stmt, tuple(whole.box)
-        each = -(-terms[0].count // min(-(-thresholds().device.pieces // groups), -(-count // BLOCK)))
-        piece = Range(self.fresh("piece"), ix(0), ix(-(-terms[0].count // each)))
-        first = next(r for r in stmt.domain if r.var == terms[0].var)
+        each = -(-long.count // most)
+        piece = Range(self.fresh("piece"), ix(0), ix(-(-long.count // each)))
+        first = next(r for r in stmt.domain if r.var == long.var)
         start = first.start + ix(piece.var) * each
         cut = replace(first, start=start, stop=minimum(first.stop, start + each))
         body, ends = [], []
@@ -145,8 +144,8 @@ class MapLowering:
         begin = next(r.start for r in seen.stmt.domain if r.var == first.var)
         work = PointWork(seen.stmt.domain, seen.stmt.body, frozenset(sums(seen.stmt)), assigned=True)
         own = frozenset(p.array for p in sums(inner).values())
-        self.made.append(DeviceKernel(seen.box, (work,), (Side(first.var, begin, each), *terms[1:]), own,
-                                      self._beside(whole)))
+        shared = tuple(Side(s.var, begin, each) if s is long else s for s in terms)
+        self.made.append(DeviceKernel(seen.box, (work,), shared, own, self._beside(whole)))
         for end in ends:
             self._lower(end)
 
@@ -162,6 +161,13 @@ def _joined(store: Store, held: Array, place: tuple[Ix, ...], domain: tuple[Rang
 
 def _range(side: Side) -> Range:
     return Range(side.var, side.start, side.start + side.count)
+
+
+def _longest(stmt: Map, terms: Sequence[Side]) -> Side:
+    """The longest side of what is shared, of those that begin at one place."""
+    loops = {s.var for s in terms}
+    steady = {r.var for r in stmt.domain if loops.isdisjoint(r.start.symbols)}
+    return max((s for s in terms if s.var in steady), key=lambda s: s.count)
 
 
 def held_sums(seen: Points, path: Sequence[Range] = ()) -> frozenset[int]:

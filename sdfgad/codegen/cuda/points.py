@@ -81,29 +81,38 @@ def sides(stmt: Map, frame: Frame) -> dict[str, Side]:
     own = {r.var for r in stmt.domain}
     found: dict[str, Side] = {}
     for r in stmt.domain:
-        if own.isdisjoint(r.start.symbols | r.stop.symbols):
+        if own.isdisjoint(r.start.symbols | r.stop.symbols) and not (r.start.elems or r.stop.elems):
             count, start = most_trips(r, frame.bounds), r.start
         else:
             low, high = inside.bounds[r.var]
             count, start = None if low is None or high is None else max(0, high - low + 1), ix(low or 0)
-        if count is not None and not (r.start.elems or r.stop.elems):
+        if count is not None:
             found[r.var] = Side(r.var, start, count)
     return found
 
 
 def free_variables(stmt: Map, known: Mapping[str, Side]) -> list[str]:
     """Variables that tell apart the elements of everything that is added to, of those with known sides."""
-    added = {p.array for p in sums(stmt).values()}
-    found = list(known)
-    for array in added:
-        stores = [p for p in stmt.body if isinstance(p, Store) and p.array == array]
-        found = [v for v in found if _shared_place(stmt, stores, v)]
+    added = [[p for p in stmt.body if isinstance(p, Store) and p.array == array]
+             for array in {p.array for p in sums(stmt).values()}]
+    found, before = list(known), None
+    while found != before:
+        before = found
+        for stores in added:
+            found = _told_apart(stmt, stores, found)
     return found
 
 
-def _shared_place(stmt: Map, stores: Sequence[Store], var: str) -> bool:
-    """Whether a variable stands alone in one dimension of all these stores, by one formula."""
-    inside = {r.var for r in stmt.domain}
+def _told_apart(stmt: Map, stores: Sequence[Store], variables: Sequence[str]) -> list[str]:
+    """Those of the variables that have one value wherever these stores meet: each stands alone in one dimension of all
+    of them, by one formula, but for others that have."""
+    inside, found = {r.var for r in stmt.domain}, list[str]()
+    for _ in variables:
+        found = [v for v in variables if v in found or _shared_place(stores, v, inside - set(found))]
+    return found
+
+
+def _shared_place(stores: Sequence[Store], var: str, inside: set[str]) -> bool:
     common = set(places(stores[0], var, inside))
     for store in stores[1:]:
         common &= set(places(store, var, inside))
@@ -111,12 +120,12 @@ def _shared_place(stmt: Map, stores: Sequence[Store], var: str) -> bool:
 
 
 def places(store: Store, var: str, inside: set[str]) -> Iterator[Stand]:
-    """Every dimension of a store where a variable of a domain stands without the others."""
+    """Every dimension of a store where a variable of a domain stands without those others."""
     for dimension, i in enumerate(store.index):
         factor = i.coefficient(var)
         if factor:
             rest = i - ix(var) * factor
-            if not rest.elems and rest.symbols.isdisjoint(inside):
+            if rest.symbols.isdisjoint(inside):
                 yield Stand(dimension, factor, rest)
 
 
@@ -128,8 +137,10 @@ def in_points(stmt: Map, chosen: Sequence[str], known: Mapping[str, Side]) -> Po
     """
     inside = {r.var for r in stmt.domain}
     first = next(p for p in stmt.body if isinstance(p, Store))
-    found = {v: next((p for p in places(first, v, inside) if abs(p.factor) == 1), None) for v in chosen}
-    dimensions = {v: len(first.index) if p is None else p.dimension for v, p in found.items()}
+    stands = {v: [p for p in places(first, v, inside) if abs(p.factor) == 1] for v in chosen}
+    # What data decide is no part of a coordinate: the host counts points.
+    found = {v: next((p for p in stand if not p.rest.elems), None) for v, stand in stands.items()}
+    dimensions = {v: stand[0].dimension if stand else len(first.index) for v, stand in stands.items()}
     # The position among those chosen keeps the order of the program where the store says nothing.
     order = sorted(chosen, key=lambda v: (dimensions[v], chosen.index(v)))
     box: list[Side] = []

@@ -10,6 +10,7 @@ from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
 from sdfgad.checkpoint.outlook import DeviceLoop, DeviceWork
 from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.cuda.batches import loops_apart
 from sdfgad.codegen.cuda.components import components_apart
 from sdfgad.codegen.cuda.joining import add, inside
 from sdfgad.codegen.cuda.launching import side_by_side
@@ -122,12 +123,12 @@ def scheduled(program: Program, ordered: bool = False) -> DeviceProgram:
 
 
 def _in_the_better_form(program: Program, ordered: bool) -> DeviceProgram:
-    """With short axes written out where that takes clearly less time."""
-    made, apart = _laid_out(program, ordered), components_apart(program)
-    if apart is program:
-        return made
-    other = _laid_out(apart, ordered)
-    return other if _seconds(other) < GAIN * _seconds(made) else made
+    """With short axes written out, or loops around maps taken apart, where that takes clearly less time."""
+    made, apart = _laid_out(program, ordered), loops_apart(program)
+    forms = {id(form): form for p in (apart, program) for form in (p, components_apart(p)) if form is not program}
+    others = [_laid_out(form, ordered) for form in forms.values()]
+    best = min(others, key=_seconds, default=made)
+    return best if _seconds(best) < GAIN * _seconds(made) else made
 
 
 def _laid_out(program: Program, ordered: bool) -> DeviceProgram:
@@ -205,7 +206,7 @@ class _Builder:
         for stmt in block:
             for item in self.statement(replace(frame, arrays=self.arrays), stmt):
                 if isinstance(item, DeviceKernel):
-                    add(items, item)
+                    add(items, item, tuple(frame.ranges.values()))
                 else:
                     items.append(item)
         return tuple(items)

@@ -17,6 +17,7 @@ import numpy as np
 from sdfgad.codegen.cpp import Frame, most_trips, strides
 from sdfgad.codegen.cuda.joining import Look, accesses
 from sdfgad.codegen.cuda.work import (
+    BESIDE,
     BLOCK,
     PATCH,
     SECTOR,
@@ -144,15 +145,30 @@ def _replaced(items: DeviceItems, better: Mapping[int, DeviceKernel]) -> DeviceI
 
 def _best_patch(run: KernelRun, arrays: Mapping[str, Array], lie: Distances) -> DeviceKernel:
     kernel = run.kernel
-    if kernel.terms or kernel.points < thresholds().device.points:
+    if not kernel.terms and kernel.points < thresholds().device.points:
         return kernel
-    last = len(kernel.box) - 1
-    forms = [kernel] + [replace(kernel, across=k) for k in range(last)
-                        if kernel.box[k].count >= PATCH[0] and kernel.box[last].count >= PATCH[1]]
-    forms += [replace(kernel, box=(*kernel.box[:k], *kernel.box[k + 1:], kernel.box[k])) for k in range(last)]
+    forms = [kernel, *(_of_sums if kernel.terms else _of_points)(kernel)]
     moved = [sum(m.moved for m in moves(replace(run, kernel=form), arrays, lie)) for form in forms]
     best = min(range(len(forms)), key=lambda k: moved[k])
     return forms[best] if moved[best] <= thresholds().turned_cost * moved[0] else kernel
+
+
+def _of_points(kernel: DeviceKernel) -> Iterator[DeviceKernel]:
+    """The forms of a kernel whose threads have a point each."""
+    last = len(kernel.box) - 1
+    for k in range(last):
+        if kernel.box[k].count >= PATCH[0] and kernel.box[last].count >= PATCH[1]:
+            yield replace(kernel, across=k)
+    for k in range(last):
+        yield replace(kernel, box=(*kernel.box[:k], *kernel.box[k + 1:], kernel.box[k]))
+
+
+def _of_sums(kernel: DeviceKernel) -> Iterator[DeviceKernel]:
+    """The forms of a kernel whose blocks share sums: which terms are neighbours, and how many sums a block has."""
+    sums = [1, BESIDE] if kernel.box and kernel.box[-1].count * 2 >= BESIDE else [1]
+    for k, last in enumerate(kernel.terms):
+        for beside in sums:
+            yield replace(kernel, terms=(*kernel.terms[:k], *kernel.terms[k + 1:], last), beside=beside)
 
 
 def _formulas(run: KernelRun, lie: Distances) -> Iterator[tuple[str, dict[str, int]]]:

@@ -16,6 +16,8 @@ SECTOR, WARP = 32, 32
 """Bytes that memory moves at once, and threads that ask for them together."""
 PATCH = 8, 4
 """Points of a warp in a coordinate across and in the last one: sectors of numbers of 8 bytes are whole along either."""
+BESIDE = 8
+"""Points in a row that one block works for, where they lie beside each other: whole sectors of any number."""
 TEAM = 1024
 """Threads of a block that runs alone: the most there can be. Each of them has 64 registers; where these may be too few
 there are as many as in other blocks."""

@@ -3,7 +3,7 @@
     for k: p[:] = a[k] @ b[k] ; c[k] = sin(p)   ->   p'[k] = a[k] @ b[k] for all k ; c[k] = sin(p'[k]) for all k
 
 An iteration must touch nothing of another one's: of what a loop writes, it has a slice of its own, only adds to it, or
-fills a temporary before it looks at it, which then becomes one temporary for each iteration (loop distribution and array
+fills a temporary before it looks at it, which then becomes one for each iteration (loop distribution and array
 expansion; Allen and Kennedy, "Optimizing Compilers for Modern Architectures", 5.3, 6.2). Products of matrices are one
 operation then, and maps one kernel.
 """
@@ -72,16 +72,17 @@ def _cleared_first(program: Program) -> Program:
 
 
 def _clearings(loop: Loop, program: Program) -> Iterator[_Clearing]:
-    if all(isinstance(s, Map) for s in loop.body):
-        for name in sorted({n for s in loop.body for n in writes(s)}):
-            inside = [s for s in loop.body if name in reads(s) | writes(s)]
-            outside = [s for s in statements(program.body) if name in reads(s) | writes(s)
-                       and not any(s is one for one in inside)]
-            clears = *outside, inside[-1]
-            alone = not any(name in reads(s) for s in outside)
-            if len(inside) > 1 and outside and alone and _is_temporary(name, program) and \
-                    all(_clears(s, name, program) for s in clears):
-                yield _Clearing(name, inside[0], clears)
+    body = [s for s in loop.body if isinstance(s, Map)]
+    if len(body) < len(loop.body):
+        return
+    for name in sorted({n for s in body for n in writes(s)}):
+        inside = [s for s in body if name in reads(s) | writes(s)]
+        outside = [s for s in statements(program.body) if name in reads(s) | writes(s)
+                   and not any(s is one for one in inside)]
+        clears = tuple(s for s in (*outside, inside[-1]) if isinstance(s, Map) and _clears(s, name, program))
+        alone = _is_temporary(name, program) and not any(name in reads(s) for s in outside)
+        if alone and outside and len(inside) > 1 and len(clears) > len(outside):
+            yield _Clearing(name, inside[0], clears)
 
 
 def _clears(stmt: Stmt, name: str, program: Program) -> bool:

@@ -100,7 +100,7 @@ def test_what_depends_on_each_other_side_by_side_is_found(monkeypatch: pytest.Mo
         wrong.found(lambda text: text)
 
 
-@pytest.mark.parametrize("name, most", [("nbody", [5, 5]), ("cavity_flow", [5, 8])])
+@pytest.mark.parametrize("name, most", [("nbody", [3, 5]), ("cavity_flow", [5, 8])])
 def test_waits_of_a_step(name: str, most: list[int]) -> None:
     """In the loops that all blocks run at paper size, of the sweep forwards and of the one backwards."""
     loops = [i for i in items_of(name, load(name).sizes("paper")) if isinstance(i, HostControl) and i.team]

@@ -1,4 +1,4 @@
-"""Loops over a few independent items as kernels for all of them, and kernels of several statements that meet nowhere."""
+"""Loops over a few independent items as kernels for all of them, and kernels of several pieces that meet nowhere."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -77,7 +77,8 @@ SHIFT = np.array([3, -2, 40, 0, 7])
 PROGRAMS: dict[Callable[..., Any], tuple[tuple[Any, ...], tuple[Any, ...], tuple[str, ...]]] = {
     lattice: ((numbers(9, 512, 512), 0.8, 100), ((9, 7, 8), 0.8, 3), ("f", "omega")),
     shallow: ((numbers(1024, 1024),) * 3 + (100,), ((9, 11),) * 3 + (3,), ("h", "u", "v")),
-    species: ((numbers(5, 1 << 20), np.ones(5), SHIFT, 100), ((5, 37), np.linspace(0.1, 0.5, 5), SHIFT, 3), ("c", "speed")),
+    species: ((numbers(5, 1 << 20), np.ones(5), SHIFT, 100), ((5, 37), np.ones(5), SHIFT, 3),
+              ("c", "speed")),
     chain: ((numbers(5, 1 << 20), SHIFT), ((5, 37), SHIFT), ("x",)),
 }
 

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.cuda.joining import independent
-from sdfgad.codegen.cuda.meeting import meet
+from sdfgad.codegen.cuda.joining import independent, meet
 from sdfgad.codegen.cuda.teams import rounds
 from sdfgad.codegen.cuda.work import (
     BLOCK,

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Expr, index_elems, loads
-from sdfgad.ir.index import Bounds, Ix, ix
+from sdfgad.ir.index import Bounds, Ix, ix, maximum, minimum
 from sdfgad.ir.program import Map, Store
 from sdfgad.ir.walk import range_elems
 from sdfgad.transform.cutting.blocks import ArrayBlocks, Place, Span
@@ -65,6 +65,26 @@ def _side(i: Ix, extent: int, env: Mapping[str, Bounds], loops: Mapping[str, Bou
     low, high = i.bounds({**loops, **env})
     first, last = max(low or 0, 0), extent if high is None else min(high + 1, extent)
     return ix(first), ix(max(first, last))
+
+
+def apart(one: ReadBox, other: ReadBox) -> bool:
+    """Whether two boxes have no element in common, as far as their ends can be compared."""
+    return any(_before(a, b) or _before(b, a) for a, b in zip(one, other, strict=True))
+
+
+def _before(one: Side, other: Side) -> bool:
+    gap = (other[0] - one[1]).const
+    return gap is not None and gap >= 0
+
+
+def around(one: ReadBox, other: ReadBox) -> ReadBox | None:
+    """The box around two, where their ends are the same or numbers."""
+    sides: list[Side] = []
+    for (a, b), (c, d) in zip(one, other, strict=True):
+        if (a, b) != (c, d) and None in (a.const, b.const, c.const, d.const):
+            return None
+        sides.append((minimum(a, c), maximum(b, d)))
+    return tuple(sides)
 
 
 def widened(box: ReadBox, shape: Sequence[int], loops: Mapping[str, Bounds], var: str) -> ReadBox:

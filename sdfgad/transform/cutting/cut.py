@@ -20,7 +20,7 @@ from sdfgad.transform.cutting.maps import pieces_of
 from sdfgad.transform.cutting.readers import readers_of
 from sdfgad.transform.cutting.shares import told
 from sdfgad.transform.cutting.sums import only_added_to, packed
-from sdfgad.transform.cutting.tree import CutNode, CutWork, PendingSum, RankPiece, RankRegion
+from sdfgad.transform.cutting.tree import CutNode, CutWork, PendingSum, RankPiece, RankRegion, boxes_of
 from sdfgad.transform.cutting.windows import within_windows
 from sdfgad.transform.spelling import product_as_maps
 
@@ -122,7 +122,8 @@ def _region_of(work: CutWork, stmt: Stmt, blocks: tuple[tuple[CutNode, ...], ...
     if isinstance(stmt, Loop):
         before = [_outside(work, n, inner) for n in before]
     blocks = tuple(tuple(_left_over(node, written) for node in b) for b in blocks)
-    return RankRegion(stmt, blocks, (*before, *_of_condition(work, stmt, loops)), within(stmt)[0], written)
+    into = {} if writes(stmt) else boxes_of(node for b in blocks for node in b)
+    return RankRegion(stmt, blocks, (*before, *_of_condition(work, stmt, loops)), within(stmt)[0], written, into=into)
 
 
 def _left_over(node: CutNode, written: frozenset[str]) -> CutNode:

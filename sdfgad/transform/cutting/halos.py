@@ -1,23 +1,24 @@
 """Messages between statements: each rank gets what it reads of others, once for all that read it before it changes."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from types import MappingProxyType
 
 import numpy as np
 
 from sdfgad.errors import SourceLine, unsupported
-from sdfgad.ir.index import Ix, maximum, minimum
+from sdfgad.ir.index import maximum, minimum
 from sdfgad.ir.messages import EXCHANGE, OP, order_view
 from sdfgad.ir.program import Block, Lib, Map, Stmt
 from sdfgad.ir.walk import with_children
 from sdfgad.names import loop_name
-from sdfgad.transform.cutting.accesses import HaloNeed, ReadBox, in_own, within
+from sdfgad.transform.cutting.accesses import HaloNeed, ReadBox, around, in_own, within
 from sdfgad.transform.cutting.blocks import Span
 from sdfgad.transform.cutting.shares import WHOLE, told
 from sdfgad.transform.cutting.strips import HaloMessage, Strip, strips_of
-from sdfgad.transform.cutting.tree import CutNode, CutWork, RankPiece, check_message, in_any_order
+from sdfgad.transform.cutting.tree import CutNode, CutWork, RankPiece, check_message, in_any_order, leaves
 
 TAG = 20_801
 """Of all messages: none that the user has under way is received in place of one."""
@@ -47,8 +48,7 @@ class Halos:
                     met.setdefault(need.array, []).append(need)
             node = left.pop(0)
             out += self._own(node, met)
-            for name in node.writes:
-                met.pop(name, None)
+            met = _left(met, node)
         return tuple(out)
 
     def _ahead(self, nodes: Sequence[CutNode], met: dict[str, list[HaloNeed]], reverse: bool) -> list[CutNode]:
@@ -63,7 +63,7 @@ class Halos:
         for node in nodes[1:]:
             if _of_maps(node) and self._has_all(node, known) and all(in_any_order(node, w) for w in waiting):
                 found.append(node)
-                known = {name: needs for name, needs in known.items() if name not in node.writes}
+                known = _left(known, node)
                 continue
             made = frozenset(n for f in found for n in f.writes) - frozenset(n for w in waiting for n in w.writes)
             if (reverse or not self._in_reverse(node)) and any(
@@ -82,12 +82,12 @@ class Halos:
         """What statements need of arrays as they are now: what the first one does not have is not sent alone."""
         names = dict.fromkeys(need.array for node in nodes for need in node.needs)
         needs = {name: list(_until_written(nodes, name)) for name in names}
-        return [need for found in needs.values() if not all(self._is_met(n, met) for n in found) for need in found]
+        return [need for found in needs.values() for need in found if not self._is_met(need, met)]
 
     def _own(self, node: CutNode, met: dict[str, list[HaloNeed]]) -> Sequence[Stmt]:
         if isinstance(node, RankPiece):
             return node.own
-        kept = {name: needs for name, needs in met.items() if name not in node.writes}
+        kept = _left(met, node)
         reverse = self._in_reverse(node)
         return (with_children(node.stmt, [self.block(b, kept, reverse) for b in node.blocks]),)
 
@@ -158,11 +158,18 @@ def _of_maps(node: CutNode) -> bool:
 
 
 def _until_written(nodes: Sequence[CutNode], name: str) -> Iterator[HaloNeed]:
-    """What statements need of an array until one of them changes it."""
+    """What statements need of an array that none of them before changes."""
+    writing: list[CutNode] = []
     for node in nodes:
-        yield from (n for n in node.needs if n.array == name)
-        if name in node.writes:
+        yield from (n for n in node.needs if n.array == name and all(leaves(w, n) for w in writing))
+        if name in node.writes and name not in node.into:
             return
+        writing += [node] if name in node.writes else []
+
+
+def _left(met: Mapping[str, list[HaloNeed]], node: CutNode) -> dict[str, list[HaloNeed]]:
+    """What has been sent and does not change in a statement."""
+    return {name: left for name, needs in met.items() if (left := [n for n in needs if leaves(node, n)])}
 
 
 def common(box: ReadBox, own: Sequence[Span], need: HaloNeed) -> ReadBox | None:
@@ -187,23 +194,18 @@ def moving(need: HaloNeed) -> Exception:
 
 
 def _joined(boxes: list[ReadBox]) -> list[ReadBox]:
-    """The boxes with those that differ by numbers alone in one box around them."""
+    """The boxes, with one box around those that it has no elements beside."""
     found: list[ReadBox] = []
     for box in boxes:
         for k, other in enumerate(found):
-            around = _around(box, other)
-            if around is not None:
-                found[k] = around
+            both = around(box, other)
+            if both is not None and _size(both) <= _size(box) + _size(other):
+                found[k] = both
                 break
         else:
             found.append(box)
     return found
 
 
-def _around(one: ReadBox, other: ReadBox) -> ReadBox | None:
-    sides: list[tuple[Ix, Ix]] = []
-    for (a, b), (c, d) in zip(one, other, strict=True):
-        if (a, b) != (c, d) and None in (a.const, b.const, c.const, d.const):
-            return None
-        sides.append((minimum(a, c), maximum(b, d)))
-    return tuple(sides)
+def _size(box: ReadBox) -> int:
+    return prod((high - low).const or 0 for low, high in box)

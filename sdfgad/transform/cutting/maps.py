@@ -1,7 +1,7 @@
 """Maps cut over the ranks: each store by its owners, sums over a cut axis in parts that are added up."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
@@ -16,7 +16,7 @@ from sdfgad.ir.expr import Const, Expr, Load, Local, walk
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Range, Store, all_of, over
 from sdfgad.ir.walk import expr_reads, reads
-from sdfgad.transform.cutting.accesses import Side, added_to, in_own, read_box, read_by
+from sdfgad.transform.cutting.accesses import Access, ReadBox, Side, added_to, around, in_own, read_box, read_by
 from sdfgad.transform.cutting.blocks import CutAxis
 from sdfgad.transform.cutting.panels import in_panels
 from sdfgad.transform.cutting.shares import StoreShare, counted_from, share_of, summable
@@ -93,8 +93,19 @@ def _piece(work: CutWork, stmt: Map, where: Where, share: StoreShare) -> RankPie
     domains, loops = where
     mine = domains[work.wanted.rank]
     own = () if mine is None else (counted_from(stmt, mine, share.origins(stmt, work.here)),)
-    written = frozenset(p.array for p in stmt.body if isinstance(p, Store))
-    return RankPiece(own, work.needs(read_by(stmt), domains, loops, stmt), reads(stmt), written, added_to(stmt))
+    written, env = frozenset(p.array for p in stmt.body if isinstance(p, Store)), interval_env((*loops, *stmt.domain))
+    return RankPiece(own, work.needs(read_by(stmt), domains, loops, stmt), reads(stmt), written, added_to(stmt),
+                     into=_boxes(work, ((p.array, p.index) for p in stmt.body if isinstance(p, Store)), env),
+                     out_of=_boxes(work, read_by(stmt), env))
+
+
+def _boxes(work: CutWork, found: Iterable[Access], env: Mapping[str, Bounds]) -> dict[str, ReadBox]:
+    """A box of numbers around all elements of an array, on all ranks and in all iterations of the loops around."""
+    boxes: dict[str, ReadBox] = {}
+    for name, index in found:
+        box = read_box(index, work.arrays[name].shape, env, {})
+        boxes[name] = around(boxes.get(name, box), box) or box
+    return boxes
 
 
 def _keeps_to_itself(work: CutWork, piece: RankPiece) -> bool:

@@ -15,7 +15,7 @@ from sdfgad.ir.messages import FLAG, NUMBERS, REVERSE
 from sdfgad.ir.program import Array, Program, Range, Stmt
 from sdfgad.ir.walk import children, reads, statements, writes
 from sdfgad.names import GRAD, fresh
-from sdfgad.transform.cutting.accesses import Access, HaloNeed, ReadBox, read_box, varying
+from sdfgad.transform.cutting.accesses import Access, HaloNeed, ReadBox, apart, around, read_box, varying
 from sdfgad.transform.cutting.blocks import ArrayBlocks, Distribution, Place
 
 
@@ -23,7 +23,8 @@ from sdfgad.transform.cutting.blocks import ArrayBlocks, Distribution, Place
 class RankPiece:
     """Statements of one rank. needs: of all ranks, so that all know of all messages; reads, writes: of any rank. adds:
     what is added to and nothing else, which may change places with other sums into it. sends: messages of its own are
-    among the statements of some rank."""
+    among the statements of some rank. into, out_of: boxes outside of which no rank writes or reads, of arrays that have
+    one."""
 
     own: tuple[Stmt, ...]
     needs: tuple[HaloNeed, ...]
@@ -31,6 +32,8 @@ class RankPiece:
     writes: frozenset[str]
     adds: frozenset[str] = frozenset()
     sends: bool = False
+    into: Mapping[str, ReadBox] = field(default_factory=dict)
+    out_of: Mapping[str, ReadBox] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class RankRegion:
     reads: frozenset[str]
     writes: frozenset[str]
     adds: frozenset[str] = frozenset()
+    into: Mapping[str, ReadBox] = field(default_factory=dict)
+    out_of: Mapping[str, ReadBox] = field(default_factory=dict)
 
 
 CutNode: TypeAlias = RankPiece | RankRegion
@@ -50,8 +55,33 @@ CutNode: TypeAlias = RankPiece | RankRegion
 
 def in_any_order(one: CutNode, other: CutNode) -> bool:
     """Whether two statements may change places: neither writes what the other one has to do with, but for sums."""
-    shared = (one.writes & (other.reads | other.writes)) | (one.reads & other.writes)
-    return shared <= one.adds & other.adds
+    return all(name in one.adds & other.adds or _apart_in(one, other, name) for name in one.writes | other.writes)
+
+
+def _apart_in(one: CutNode, other: CutNode, name: str) -> bool:
+    """Whether what either writes of an array is none of what the other one reads or writes of it."""
+    pairs = [(a, b) for a, b, places, more in (
+        (one.into, other.into, one.writes, other.writes), (one.into, other.out_of, one.writes, other.reads),
+        (one.out_of, other.into, one.reads, other.writes)) if name in places and name in more]
+    return all(name in a and name in b and apart(a[name], b[name]) for a, b in pairs)
+
+
+def leaves(node: CutNode, need: HaloNeed) -> bool:
+    """Whether a statement changes nothing of what ranks need of an array."""
+    if need.array not in node.writes:
+        return True
+    box = node.into.get(need.array)
+    return box is not None and all(b is None or apart(b, box) for b in need.boxes)
+
+
+def boxes_of(nodes: Iterable[CutNode]) -> dict[str, ReadBox]:
+    """Where several statements write, of arrays of which each of them says so."""
+    found: dict[str, ReadBox | None] = {}
+    for node in nodes:
+        for name in node.writes:
+            box, before = node.into.get(name), found.get(name, node.into.get(name))
+            found[name] = None if box is None or before is None else around(box, before)
+    return {name: box for name, box in found.items() if box is not None}
 
 
 @dataclass(frozen=True)
@@ -140,11 +170,11 @@ class CutWork:
     def needs(self, found: list[Access], domains: list[tuple[Range, ...] | None], loops: tuple[Range, ...],
               stmt: Stmt) -> tuple[HaloNeed, ...]:
         """What the ranks need of the arrays that are cut, for some accesses within their domains."""
-        around = interval_env(loops)
+        outer = interval_env(loops)
         envs = [None if d is None else interval_env((*loops, *d)) for d in domains]
-        own = [None if e is None else {v: b for v, b in e.items() if v not in around} for e in envs]
-        return tuple(HaloNeed(name, self.axes(name), tuple(self._box(name, index, e, around) for e in own),
-                              varying(index, self.cut[name], around), stmt.source)
+        own = [None if e is None else {v: b for v, b in e.items() if v not in outer} for e in envs]
+        return tuple(HaloNeed(name, self.axes(name), tuple(self._box(name, index, e, outer) for e in own),
+                              varying(index, self.cut[name], outer), stmt.source)
                      for name, index in found if name in self.cut)
 
     def axes(self, name: str) -> tuple[int, ...]:
@@ -152,8 +182,8 @@ class CutWork:
         return tuple(k for k, a in enumerate(self.cut[name].axes) if a is not None)
 
     def _box(self, name: str, index: tuple[Ix, ...], env: dict[str, Bounds] | None,
-             around: dict[str, Bounds]) -> ReadBox | None:
-        return None if env is None else read_box(index, self.arrays[name].shape, env, around)
+             outer: dict[str, Bounds]) -> ReadBox | None:
+        return None if env is None else read_box(index, self.arrays[name].shape, env, outer)
 
     def finished(self, body: tuple[Stmt, ...]) -> Program:
         return replace(self.program, body=body, arrays=self.arrays, constants=self.constants)

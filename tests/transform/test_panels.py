@@ -93,9 +93,48 @@ def test_at_once_where_little_is_received(monkeypatch: pytest.MonkeyPatch) -> No
     assert not panels(at_once) and at_once.world.bytes <= apart.world.bytes < 1.1 * at_once.world.bytes
 
 
-def test_what_loops_do_not_change_is_sent_once_ahead_of_them(panelled: None) -> None:
-    done = cut_and_run(serial(repeated, 6, 6, 6), cut((2, 2)), (2, 2), checked)
-    assert done.error < 1e-13 and not panels(done)
+def squared(A: Any, B: Any, w: Any) -> Any:
+    """A factor that each step makes of the one before, and their product with what stays as it is."""
+    for _ in range(3):
+        A = 0.1 * A @ A + B
+    return np.sum(A * w)
+
+
+def inverted(A: Any, B: Any, w: Any) -> Any:
+    """The iteration of Newton, Schulz and Hotelling."""
+    X = A.T / np.sum(A * A)
+    for _ in range(3):
+        X = 2 * X - X @ (A @ X)
+    return np.sum(X * w * B)
+
+
+def in_pairs(A: Any, B: Any, w: Any) -> Any:
+    for _ in range(3):
+        A, B = np.tanh(A @ B), np.tanh(B @ A)
+    return np.sum(A * w * B)
+
+
+def until_small(A: Any, B: Any, w: Any) -> Any:
+    r = 1.0
+    while r > 1e-3:
+        A = 0.05 * A @ (A * B)
+        r = np.max(np.abs(A))
+    return np.sum(A * w)
+
+
+@pytest.mark.parametrize("grid", [(2, 2), (3, 2), (3,)])
+@pytest.mark.parametrize("fn", [squared, inverted, repeated, in_pairs, until_small])
+def test_products_in_loops(panelled: None, fn: Any, grid: tuple[int, ...]) -> None:
+    done = cut_and_run(serial(fn, 7, 7, 7), cut(grid), grid, checked)
+    assert done.error < 1e-13 and panels(done)
+
+
+def test_room_in_loops(panelled: None) -> None:
+    """What a loop changes takes no more than its block, and records a block for each step."""
+    one = serial(in_pairs, 16, 16, 16)
+    for rank in range(4):
+        made = one.cut(Distribution(RankGrid((2, 2)), rank, cut((2, 2)), gather=False))
+        assert max(prod(a.shape[-2:]) for a in made.arrays.values()) <= 16 * 16 // 4
 
 
 def test_a_missing_panel_shows(panelled: None) -> None:

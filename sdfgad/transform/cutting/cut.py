@@ -8,7 +8,7 @@ from sdfgad.analysis.elements.access import interval_env
 from sdfgad.errors import unsupported
 from sdfgad.ir.index import ix
 from sdfgad.ir.messages import OP, order_array
-from sdfgad.ir.program import ORDER, Block, If, Lib, Loop, Map, Pop, Program, Push, Range, Stmt
+from sdfgad.ir.program import ORDER, Block, If, Lib, Loop, Map, Pop, Program, Push, Range, Stmt, While
 from sdfgad.ir.walk import children, reads, rebuild, within, writes
 from sdfgad.transform.cutting.accesses import HaloNeed, ReadBox, accesses, widened
 from sdfgad.transform.cutting.alignment import blocks_of
@@ -93,10 +93,11 @@ def _loop(work: CutWork, stmt: Loop, loops: tuple[Range, ...]) -> Sequence[CutNo
 
     where the loop does not look at s.
     """
-    before, depth = work.added_in, len(loops)
-    work.added_in = {n: before.get(n, depth) for n in only_added_to(stmt)}
+    before, depth = (work.added_in, work.changing), len(loops)
+    work.added_in = {n: before[0].get(n, depth) for n in only_added_to(stmt)}
+    work.changing = within(stmt)[1]
     nodes = [node for inner in stmt.body for node in _cut(work, inner, (*loops, stmt.range))]
-    work.added_in = before
+    work.added_in, work.changing = before
     behind = [n for n in nodes if isinstance(n, PendingSum) and n.loops <= depth]
     cleared = [n.cleared for n in behind]
     left = [n for n in nodes if not any(n is other for other in (*behind, *cleared))]
@@ -104,9 +105,10 @@ def _loop(work: CutWork, stmt: Loop, loops: tuple[Range, ...]) -> Sequence[CutNo
 
 
 def _region(work: CutWork, stmt: Stmt, loops: tuple[Range, ...]) -> RankRegion:
-    before, work.added_in = work.added_in, {}  # a sum of all ranks stays in its branch
+    before, work.added_in = (work.added_in, work.changing), {}  # a sum of all ranks stays in its branch
+    work.changing = within(stmt)[1] if isinstance(stmt, While) else work.changing
     blocks = tuple(tuple(_nodes(work, b, loops)) for b in children(stmt))
-    work.added_in = before
+    work.added_in, work.changing = before
     return _region_of(work, stmt, blocks, loops)
 
 

@@ -1,11 +1,11 @@
 """Maps cut over the ranks: each store by its owners, sums over a cut axis in parts that are added up."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from sdfgad.ir.program import Array, Let, Map, Range, Store, all_of, over
 from sdfgad.ir.walk import expr_reads, reads
 from sdfgad.transform.cutting.accesses import Access, ReadBox, Side, added_to, around, in_own, read_box, read_by
 from sdfgad.transform.cutting.blocks import CutAxis
-from sdfgad.transform.cutting.panels import in_panels
+from sdfgad.transform.cutting.panels import Where, in_panels
 from sdfgad.transform.cutting.shares import StoreShare, counted_from, share_of, summable
 from sdfgad.transform.cutting.sums import TOGETHER
 from sdfgad.transform.cutting.tree import CutWork, PendingSum, RankPiece
@@ -26,8 +26,6 @@ from sdfgad.transform.cutting.tree import CutWork, PendingSum, RankPiece
 T = TypeVar("T")
 PANELLED = 1 << 15
 """Elements that a rank receives for a sum from which on they come in panels: more messages do not hold them up."""
-Where: TypeAlias = tuple[list[tuple[Range, ...] | None], tuple[Range, ...]]
-"""The ranges of a map on each rank, and the loops around it."""
 
 
 def pieces_of(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> list[RankPiece | PendingSum]:
@@ -67,15 +65,16 @@ def share_for(work: CutWork, stmt: Map, store: Store, loops: tuple[Range, ...]) 
     return parts if added < _received(work, stmt, owners, loops) else owners
 
 
-def _received(work: CutWork, stmt: Map, share: StoreShare, loops: tuple[Range, ...]) -> int:
-    """Elements that the rank in the middle receives for a statement."""
+def _received(work: CutWork, stmt: Map, share: StoreShare, loops: tuple[Range, ...],
+              names: Container[str] | None = None) -> int:
+    """Elements that the rank in the middle receives for a statement. names: of these arrays."""
     around, place = interval_env(loops), len(work.places) // 2
     domains: list[tuple[Range, ...] | None] = [None] * len(work.places)
     domains[place] = share.domain(stmt, work.places[place], around)
     needs = {(n.array, n.boxes[place]): n for n in work.needs(read_by(stmt), domains, loops, stmt)}
     total = 0
     for name, box in needs:
-        if box is not None and not in_own(box, work.cut[name], work.places[place]):
+        if box is not None and (names is None or name in names) and not in_own(box, work.cut[name], work.places[place]):
             own = work.cut[name].own(work.places[place], work.arrays[name].shape)
             mine = (max(0, min(high.const or 0, b) - max(low.const or 0, a)) if low.const is not None else
                     (high - low).const or 1 for (low, high), (a, b) in zip(box, own, strict=True))
@@ -84,9 +83,13 @@ def _received(work: CutWork, stmt: Map, share: StoreShare, loops: tuple[Range, .
 
 
 def _by_owners(work: CutWork, stmt: Map, where: Where, share: StoreShare) -> list[RankPiece]:
-    """At once, or panel by panel where much is received."""
-    much = not where[1] and _received(work, stmt, share, ()) > PANELLED
-    return (in_panels(work, stmt, where[0], share) if much else []) or [_piece(work, stmt, where, share)]
+    """At once, or panel by panel where much is received. In a loop that is what it changes or reads of elsewhere in
+    each iteration: the rest is received once, ahead of it."""
+    loops = where[1]
+    names = {name for name, index in read_by(stmt) if name in work.cut and (
+        work.changing is None or name in work.changing or any(i.symbols & {r.var for r in loops} for i in index))}
+    much = _received(work, stmt, share, loops, names) > PANELLED
+    return (in_panels(work, stmt, where, share, names) if much else []) or [_piece(work, stmt, where, share)]
 
 
 def _piece(work: CutWork, stmt: Map, where: Where, share: StoreShare) -> RankPiece:

@@ -1,7 +1,7 @@
 """Sums panel by panel: what is received of other blocks is there for part of a statement, not for the whole program."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -16,26 +16,28 @@ from sdfgad.transform.cutting.shares import StoreShare, counted_from
 from sdfgad.transform.cutting.strips import HaloMessage, Strip
 from sdfgad.transform.cutting.tree import CutWork, RankPiece
 
-Domains: TypeAlias = Sequence[tuple[Range, ...] | None]
-"""The ranges of a map on each rank."""
+Where: TypeAlias = tuple[list[tuple[Range, ...] | None], tuple[Range, ...]]
+"""The ranges of a map on each rank, and the loops around it."""
 
 
-def in_panels(work: CutWork, stmt: Map, domains: Domains, share: StoreShare) -> list[RankPiece]:
+def in_panels(work: CutWork, stmt: Map, where: Where, share: StoreShare, names: Container[str]) -> list[RankPiece]:
     """map i, j, k: C[i, j] += A[i, k] * B[k, j]
     ->   for each block of k: exchange(P, Q) ; map i, j, k in the block: C[i, j] += P[i, k] * Q[k, j]
 
     with what others have of A and B in P and Q, which have room for one block (SUMMA: R. van de Geijn, J. Watts,
     Concurrency: Practice and Experience 9, 1997). As many elements are sent as at once. [] where no variable runs
-    along a cut axis of what is read and along none of what is written.
+    along a cut axis of what is read and along none of what is written. names: arrays that come in panels; the others
+    are there whole.
     """
+    domains, loops = where
     elems = [e for r in stmt.domain for e in range_elems(r)]
     if elems or any(i.affine is None for _, index in read_by(stmt) for i in index):
         return []
-    free = next((r for r in stmt.domain if _is_free(stmt, r, share) and _ends(work, stmt, r)), None)
+    free = next((r for r in stmt.domain if _is_free(stmt, r, share) and _ends(work, stmt, r, names)), None)
     if free is None:
         return []
-    ends = sorted({free.start.const or 0, free.stop.const or 0, *_ends(work, stmt, free)})
-    return [_panel(work, stmt, [_within(d, free.var, low, high) for d in domains], share)
+    ends = sorted({free.start.const or 0, free.stop.const or 0, *_ends(work, stmt, free, names)})
+    return [_panel(work, stmt, ([_within(d, free.var, low, high) for d in domains], loops), share, names)
             for low, high in zip(ends, ends[1:], strict=False)]
 
 
@@ -49,9 +51,9 @@ def _is_free(stmt: Map, r: Range, share: StoreShare) -> bool:
         r.start.const is not None and r.stop.const is not None)
 
 
-def _ends(work: CutWork, stmt: Map, r: Range) -> set[int]:
+def _ends(work: CutWork, stmt: Map, r: Range, names: Container[str]) -> set[int]:
     """Where blocks of axes end that the variable runs along."""
-    axes = (cut for name, index in read_by(stmt) if name in work.cut
+    axes = (cut for name, index in read_by(stmt) if name in names
             for i, cut in zip(index, work.cut[name].axes, strict=True) if cut is not None and i == ix(r.var))
     low, high = r.start.const or 0, r.stop.const or 0
     return {end for cut in axes for end in cut.ends if low < end < high}
@@ -71,12 +73,14 @@ class _Panel:
     held: Array | None
 
 
-def _panel(work: CutWork, stmt: Map, domains: Domains, share: StoreShare) -> RankPiece:
-    panels = {access: _room(work, need) for access in read_by(stmt) if access[0] in work.cut
-              for need in work.needs([access], list(domains), (), stmt)}
+def _panel(work: CutWork, stmt: Map, where: Where, share: StoreShare, names: Container[str]) -> RankPiece:
+    domains, loops = where
+    panels = {access: _room(work, need) for access in read_by(stmt) if access[0] in names
+              for need in work.needs([access], domains, loops, stmt)}
+    whole = work.needs([a for a in read_by(stmt) if a[0] not in names], domains, loops, stmt)
     mine = domains[work.wanted.rank]
     done = () if mine is None else (counted_from(_from_panels(stmt, panels), mine, share.origins(stmt, work.here)),)
-    return RankPiece((*_received(work, stmt, list(panels.values())), *done), (), reads(stmt),
+    return RankPiece((*_received(work, stmt, list(panels.values())), *done), whole, reads(stmt),
                      frozenset(p.array for p in stmt.body if isinstance(p, Store)), added_to(stmt), sends=True)
 
 

@@ -124,13 +124,14 @@ def made_of(program: Program, names: frozenset[str]) -> frozenset[str]:
 class CutWork:
     """The program that is being made. cut: the blocks of all arrays that have any. added_in: what the loops around, but
     for so many outer ones, only add to; of the place that is being cut. readers: ranks that read what is not cut, where
-    not all do."""
+    not all do. changing: what the innermost loop around the place that is being cut writes, if there is one."""
 
     program: Program
     wanted: Distribution
     cut: dict[str, ArrayBlocks]
     arrays: dict[str, Array] = field(init=False)
     added_in: dict[str, int] = field(default_factory=dict)
+    changing: frozenset[str] | None = None
     constants: dict[str, np.ndarray] = field(init=False)
     readers: Mapping[str, frozenset[int]] = field(default_factory=dict)
 

@@ -129,6 +129,20 @@ def test_products_in_loops(panelled: None, fn: Any, grid: tuple[int, ...]) -> No
     assert done.error < 1e-13 and panels(done)
 
 
+def window_by_window(A: Any, B: Any, w: Any) -> Any:
+    C, W = np.zeros_like(w), w[:6] * B[:6]
+    for b in range(A.shape[1] - 5):
+        C += np.sum(A[:, b:b + 6, None] * W, axis=1)
+        W = np.tanh(W)
+    return np.sum(C ** 2)
+
+
+def test_what_a_loop_reads_at_other_places_of_a_cut_axis_comes_as_a_whole(panelled: None) -> None:
+    one = serial_gradient(window_by_window, tuple(RNG.random((3, 8, 8))), ("B",))
+    done = cut_and_run(one, cut((2, 2)), (2, 2), checked)
+    assert done.error < 1e-13 and not any("panel_A" in p.arrays for p in done.programs)
+
+
 def test_room_in_loops(panelled: None) -> None:
     """What a loop changes takes no more than its block, and records a block for each step."""
     one = serial(in_pairs, 16, 16, 16)

@@ -16,7 +16,17 @@ from sdfgad.ir.expr import Const, Expr, Load, Local, walk
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Range, Store, all_of, over
 from sdfgad.ir.walk import expr_reads, reads
-from sdfgad.transform.cutting.accesses import Access, ReadBox, Side, added_to, around, in_own, read_box, read_by
+from sdfgad.transform.cutting.accesses import (
+    Access,
+    ReadBox,
+    Side,
+    added_to,
+    around,
+    in_own,
+    read_box,
+    read_by,
+    varying,
+)
 from sdfgad.transform.cutting.blocks import CutAxis
 from sdfgad.transform.cutting.panels import Where, in_panels
 from sdfgad.transform.cutting.shares import StoreShare, counted_from, share_of, summable
@@ -86,10 +96,17 @@ def _by_owners(work: CutWork, stmt: Map, where: Where, share: StoreShare) -> lis
     """At once, or panel by panel where much is received. In a loop that is what it changes or reads of elsewhere in
     each iteration: the rest is received once, ahead of it."""
     loops = where[1]
-    names = {name for name, index in read_by(stmt) if name in work.cut and (
-        work.changing is None or name in work.changing or any(i.symbols & {r.var for r in loops} for i in index))}
+    names = _of_each_iteration(work, stmt, {r.var for r in loops})
     much = _received(work, stmt, share, loops, names) > PANELLED
     return (in_panels(work, stmt, where, share, names) if much else []) or [_piece(work, stmt, where, share)]
+
+
+def _of_each_iteration(work: CutWork, stmt: Map, loops: set[str]) -> set[str]:
+    """Arrays of which each iteration of the innermost loop reads something else, at the same places of a cut axis."""
+    found = [(name, index) for name, index in read_by(stmt) if name in work.cut]
+    moving = {name for name, index in found if varying(index, work.cut[name], loops)}
+    return {name for name, index in found if work.changing is None or name in work.changing
+            or any(i.symbols & loops for i in index)} - moving
 
 
 def _piece(work: CutWork, stmt: Map, where: Where, share: StoreShare) -> RankPiece:

@@ -8,7 +8,7 @@ import pytest
 from sdfgad.codegen.cpu.schedule.rows.row_sums import split_with_sums
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.text import program_text
-from sdfgad.ir.walk import statements
+from sdfgad.ir.walk import all_writes, statements, writes
 from sdfgad.thresholds import RowLimits
 from tests.codegen.build_programs import agree
 from tests.support.build import F8, at, each, one, put, span
@@ -99,14 +99,26 @@ def test_what_is_not_in_rows_stays() -> None:
 
 
 
-@pytest.mark.parametrize("after", [
-    one("w", (), at("v") * 2.0),
-    each(BOX, put("y", ("i", "j"), at("t", "i", "j") * at("v"))),
-    one("v", (), 1.0),
-], ids=["read", "read in rows", "set again"])
-def test_somebody_looks_at_the_sum(after: Stmt) -> None:
-    made = split(MADE, START, TOTAL, after, USED)
-    assert "v_rows" not in sums(statements(made.body))
+def test_somebody_in_the_rows_looks_at_the_sum() -> None:
+    """Then the rows end there."""
+    after = split(MADE, START, TOTAL, each(BOX, put("y", ("i", "j"), at("t", "i", "j") * at("v"))), USED)
+    assert "v_rows" not in sums(statements(after.body))
+    agree(after)
+
+
+@pytest.mark.parametrize("later", [one("w", (), at("v") * 2.0), one("v", (), 1.0)], ids=["read", "set again"])
+def test_somebody_looks_at_the_sum_behind_the_rows(later: Stmt) -> None:
+    after = split(MADE, START, TOTAL, later, each(BOX, put("y", ("i", "j"), at("t", "i", "j") * at("w"))))
+    assert "v_rows" in sums(statements(after.body))
+    agree(after)
+
+
+def test_what_a_sum_comes_to_stands_last() -> None:
+    """So that it does not part the rows that make the terms from those that use them."""
+    after = split(MADE, START, TOTAL, one("w", (), at("v") / 768.0), USED)
+    (loop,) = (s for s in after.body if isinstance(s, Loop))
+    assert {"v_rows", "y"} <= all_writes((loop,)) and writes(after.body[-1]) == {"w"}
+    agree(after)
 
 
 def test_a_sum_that_reads_itself() -> None:

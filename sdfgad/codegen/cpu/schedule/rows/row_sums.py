@@ -2,19 +2,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from sdfgad.analysis.loops.rows import footprint
 from sdfgad.codegen.cpu.schedule.rows.rows import split_rows
+from sdfgad.codegen.cpu.schedule.rows.step_sums import loops_that_sum, sum_over_all, sums_by_points
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, Load
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_reads, all_writes, children, reads, statements
+from sdfgad.ir.walk import all_reads, all_writes, children, statements, within
 from sdfgad.names import fresh
 from sdfgad.thresholds import RowLimits, thresholds
+from sdfgad.transform.clearing.clearings import touches
 from sdfgad.transform.spelling import only_store
 
 
@@ -24,14 +26,32 @@ def split_with_sums(program: Program, limits: RowLimits | None = None,
     ->   parallel i, private t: { map j: t[j] = f(i, j) ; map j: s[i] += t[j] ; map j: y[i, j] = g(t[j]) } ;
          map i: v += s[i]
 
-    `split_rows`, to which a sum over everything is no obstacle as long as nobody looks at it: in one pass over memory
-    it is added up row by row, and the sums of the rows at the end. Rows that no longer stay in the cache may not become
-    others than they are without the sum.
+    `split_rows`, to which a sum over everything is no obstacle as long as nobody in the rows looks at it: in one pass
+    over memory it is added up row by row, and the sums of the rows behind it. Rows that no longer stay in the cache may
+    not become others than they are without the sum. Sums that steps of a loop add to are sums of points first, where
+    rows then run through all steps, and have these sums to themselves.
     """
-    keep, limits = tuple(program.live_out), limits or thresholds().rows
-    program = _starts_first(program)
-    apart, totals = _taken_apart(program)
-    rows = split_rows(apart, (*keep, *totals), limits, whole)
+    program = _results_last(_starts_first(program, limits or thresholds().rows))
+    loops = loops_that_sum(program)
+    while True:
+        points, places = sums_by_points(program, loops)
+        made = _split(points, limits or thresholds().rows, whole)
+        shared = {k for n, k in places.items() if n in made.arrays and made.arrays[n] == points.arrays[n]}
+        if not shared:
+            return made
+        loops -= shared
+
+
+def _split(program: Program, limits: RowLimits, whole: frozenset[Range]) -> Program:
+    """The rows of a program, with sums over everything taken along where that may be."""
+    keep, seen = tuple(program.live_out), frozenset[int]()
+    while True:
+        apart, totals = _taken_apart(program, seen)
+        rows = split_rows(apart, (*keep, *totals), limits, whole)
+        looked_at = {t.order for s in rows.body for t in _summed_where_seen(s, totals)}
+        if not looked_at:
+            break
+        seen |= looked_at
     made = _put_together(rows, totals)
     summed = [size for size, name in _nests(made) if name - rows.arrays.keys()]
     if max(summed, default=0) <= limits.nearby:
@@ -57,68 +77,78 @@ def _alike(made: Counter[int | None], plain: Counter[int | None]) -> bool:
     return made <= plain and made.keys() == plain.keys()
 
 
+def _results_last(program: Program) -> Program:
+    """v += f(i, j) ; r = v / n ; s   ->   v += f(i, j) ; s ; r = v / n, so that nothing stands between the rows of f
+    and s, where no statement that stays looks at r or changes v."""
+    last, kept = list[Stmt](), list[Stmt]()
+    seen, changed = set[str](), set[str]()
+    for stmt in reversed(program.body):
+        read, written = within(stmt)
+        if isinstance(stmt, Map) and not stmt.domain and written.isdisjoint(seen) and read.isdisjoint(changed):
+            last.append(stmt)
+            continue
+        kept.append(stmt)
+        seen |= read | written
+        changed |= written
+    return program.but(body=(*reversed(kept), *reversed(last)))
+
+
 @dataclass(frozen=True)
 class _Total:
-    """A sum over everything, of which `terms` stands for the terms; order: its place among the sums."""
+    """A sum over everything, of which `terms` stands for the terms; order: its place among the sums. last: whether only
+    more sums into it come later."""
 
     terms: str
     stmt: Map
     store: Store
     order: int
+    last: bool
 
 
-def _starts_first(program: Program) -> Program:
-    """s ; v = 0 ; v += f(i, j)   ->   v = 0 ; s ; v += f(i, j), so that nothing stands between the rows of s and f."""
-    totals = {p.array for s in program.body if isinstance(s, Map) and (p := _sum_over_all(s)) is not None}
+def _starts_first(program: Program, limits: RowLimits) -> Program:
+    """s ; v = 0 ; v += f(i, j)   ->   v = 0 ; s ; v += f(i, j), so that nothing stands between the rows of s and f.
+
+    Among small arrays other ones, too, where anything is summed.
+    """
+    totals = {p.array for s in statements(program.body) if (p := sum_over_all(s)) is not None}
     touched: set[str] = set()
     first: list[Stmt] = []
     for stmt in program.body:
-        part = only_store(stmt) if isinstance(stmt, Map) and not stmt.domain else None
-        if part is not None and part.array in totals - touched and part.op is None and isinstance(part.expr, Const):
+        part = only_store(stmt) if isinstance(stmt, Map) and not within(stmt)[0] else None
+        if part is not None and part.array not in touched and part.op is None and isinstance(part.expr, Const) and \
+                (part.array in totals or totals and program.arrays[part.array].size < limits.fewest):
             first.append(stmt)
         touched |= all_reads((stmt,)) | all_writes((stmt,))
     return program.but(body=(*first, *(s for s in program.body if not any(s is f for f in first))))
 
 
-def _taken_apart(program: Program) -> tuple[Program, dict[str, _Total]]:
-    """v += f(i, j)   ->   terms[i, j] = f(i, j), by the names of the terms."""
+def _taken_apart(program: Program, seen: Collection[int]) -> tuple[Program, dict[str, _Total]]:
+    """v += f(i, j)   ->   terms[i, j] = f(i, j), by the names of the terms; but for some of them, by their places."""
     arrays = dict(program.arrays)
     body = list(program.body)
     totals: dict[str, _Total] = {}
     for k, stmt in enumerate(program.body):
-        part = _sum_over_all(stmt) if isinstance(stmt, Map) else None
-        if part is None or not isinstance(stmt, Map) or not _unseen(part.array, program.body[k + 1:]):
+        part = sum_over_all(stmt)
+        if part is None or not isinstance(stmt, Map) or k in seen:
             continue
         name = fresh("terms", arrays)
         shape = tuple(r.trips or 0 for r in stmt.domain)
         arrays[name] = replace(arrays[part.array], name=name, shape=shape, role="transient")
         body[k] = replace(stmt, body=(Store(name, tuple(ix(r.var) - r.start for r in stmt.domain), part.expr),))
-        totals[name] = _Total(name, stmt, part, k)
+        totals[name] = _Total(name, stmt, part, k, _unseen(part.array, program.body[k + 1:]))
     return program.but(body=tuple(body), arrays=arrays), totals
 
 
-def _sum_over_all(stmt: Map) -> Store | None:
-    """What a map adds to one element and does nothing else, over a box."""
-    part = only_store(stmt)
-    if part is None or part.op != "+" or part.index or part.array in reads(replace(stmt, body=(_plain(part),))):
-        return None
-    return part if stmt.domain and all(r.step == 1 and r.start.const is not None and r.trips for r in stmt.domain) \
-        else None
-
-
-def _plain(part: Store) -> Store:
-    return replace(part, op=None)
-
-
 def _unseen(name: str, later: Sequence[Stmt]) -> bool:
-    """Whether nothing but more sums into it touches a scalar."""
-    for stmt in later:
-        part = _sum_over_all(stmt) if isinstance(stmt, Map) else None
-        if part is not None and part.array == name:
-            continue
-        if name in all_reads((stmt,)) | all_writes((stmt,)):
-            return False
-    return True
+    """Whether nothing but more sums into it touches an array."""
+    return not any(touches(s, name) and ((part := sum_over_all(s)) is None or part.array != name) for s in later)
+
+
+def _summed_where_seen(stmt: Stmt, totals: Mapping[str, _Total]) -> Iterator[_Total]:
+    """Sums whose terms rows make that look at what these are a part of."""
+    if isinstance(stmt, Loop):
+        yield from (t for name, _ in _summed_in_rows(stmt, totals)
+                    if touches(stmt, (t := totals[name]).store.array))
 
 
 def _put_together(program: Program, totals: Mapping[str, _Total]) -> Program:
@@ -131,14 +161,19 @@ def _put_together(program: Program, totals: Mapping[str, _Total]) -> Program:
         if total is not None:
             body.append(total.stmt)
             continue
+        here: list[tuple[int, Map]] = []
         for inside, path in list(_summed_in_rows(stmt, totals)):
             own = totals[inside]
             into = _row_sum(own, path, arrays)
             arrays[into.array.name] = into.array
             stmt = _changed(stmt, partial(_adding, name=own.terms, into=into))
-            ends.append((own.order, into.end(own)))
-        body.append(stmt)
-    return program.but(body=(*body, *(end for _, end in sorted(ends, key=lambda e: e[0]))), arrays=arrays)
+            (ends if own.last else here).append((own.order, into.end(own)))
+        body += [stmt, *_in_order(here)]
+    return program.but(body=(*body, *_in_order(ends)), arrays=arrays)
+
+
+def _in_order(ends: Iterable[tuple[int, Map]]) -> list[Map]:
+    return [end for _, end in sorted(ends, key=lambda e: e[0])]
 
 
 def _total_of(stmt: Stmt, totals: Mapping[str, _Total]) -> _Total | None:

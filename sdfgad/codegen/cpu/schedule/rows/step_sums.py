@@ -1,0 +1,107 @@
+"""Sums that the steps of a loop add to, taken point by point, so that rows run through all steps."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import Load
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, Store
+from sdfgad.ir.walk import reads, rebuild, statements, writes
+from sdfgad.names import fresh
+from sdfgad.transform.spelling import only_store
+
+
+def sum_over_all(stmt: Stmt) -> Store | None:
+    """What a map adds to one element and does nothing else, over a box."""
+    part = only_store(stmt) if isinstance(stmt, Map) else None
+    if part is None or not isinstance(stmt, Map) or part.op != "+" or any(i.const is None for i in part.index) or \
+            part.array in reads(replace(stmt, body=(replace(part, op=None),))):
+        return None
+    return part if stmt.domain and all(r.step == 1 and r.start.const is not None and r.trips for r in stmt.domain) \
+        else None
+
+
+def sums_by_points(program: Program, places: Collection[int]) -> tuple[Program, dict[str, int]]:
+    """for t: map i: v += f(t, i)   ->   map i: p[i] = 0 ; for t: map i: p[i] += f(t, i) ; map i: v += p[i]
+
+    For loops at these places of the body, where nothing else in the loop looks at v. Returns the places by the
+    names of p.
+    """
+    arrays, body, loops = dict(program.arrays), list[Stmt](), dict[str, int]()
+    for k, stmt in enumerate(program.body):
+        sums = _sums_of(stmt, arrays) if k in places and isinstance(stmt, Loop) else {}
+        loops |= dict.fromkeys((s.array.name for s in sums.values()), k)
+        body += [s.start for s in sums.values()]
+        body += rebuild((stmt,), lambda s, own=sums: _by_points(s, own)) if sums else (stmt,)
+        body += [s.end for s in sums.values()]
+    return program.but(body=tuple(body), arrays=arrays), loops
+
+
+def loops_that_sum(program: Program) -> frozenset[int]:
+    """The places of loops that `sums_by_points` changes."""
+    return frozenset(k for k, s in enumerate(program.body)
+                     if isinstance(s, Loop) and _in_order(s) and any(True for _ in _alone(s)))
+
+
+@dataclass(frozen=True)
+class _PointSums:
+    """One sum for each point of a box, and a map that adds them to what they are a part of."""
+
+    array: Array
+    total: Map
+
+    @property
+    def start(self) -> Map:
+        zero = Store(self.array.name, _points(self.total), algebra.zero(self.array.dtype))
+        return replace(self.total, body=(zero,))
+
+    @property
+    def end(self) -> Map:
+        value = Load(self.array.name, _points(self.total), self.array.dtype)
+        return replace(self.total, body=(replace(self.total.body[0], expr=value),))
+
+
+def _points(stmt: Map) -> tuple[Ix, ...]:
+    return tuple(ix(r.var) - r.start for r in stmt.domain)
+
+
+def _in_order(loop: Loop) -> bool:
+    """Whether a loop holds nothing but loops, run to their ends one after the other, and maps."""
+    return all(isinstance(s, Map) or isinstance(s, Loop) and s.until is None and not s.parallel
+               for s in statements((loop,)))
+
+
+def _alone(loop: Loop) -> Iterator[tuple[Map, Store]]:
+    """The sums of a loop into arrays that nothing but sums touches there."""
+    found = [(s, part) for s in statements(loop.body) if isinstance(s, Map) and (part := sum_over_all(s)) is not None]
+    touched = Counter(n for s in statements((loop,)) for n in reads(s) | writes(s))
+    added = Counter(part.array for _, part in found)
+    yield from ((s, part) for s, part in found if touched[part.array] == added[part.array])
+
+
+def _sums_of(loop: Loop, arrays: dict[str, Array]) -> dict[object, _PointSums]:
+    """By what they are added to and their box; their arrays are new among `arrays`."""
+    sums: dict[object, _PointSums] = {}
+    for stmt, part in _alone(loop):
+        if _key(stmt, part) not in sums:
+            shape = tuple(r.trips or 0 for r in stmt.domain)
+            name = fresh(f"{part.array}_points", arrays)
+            arrays[name] = Array(name, shape, arrays[part.array].dtype)
+            sums[_key(stmt, part)] = _PointSums(arrays[name], stmt)
+    return sums
+
+
+def _key(stmt: Map, part: Store) -> object:
+    return part.array, part.index, tuple((r.start, r.trips) for r in stmt.domain)
+
+
+def _by_points(stmt: Stmt, sums: dict[object, _PointSums]) -> Block:
+    """v += e   ->   p[i] += e"""
+    part = sum_over_all(stmt)
+    own = sums.get(_key(stmt, part)) if isinstance(stmt, Map) and part is not None else None
+    if own is None or part is None or not isinstance(stmt, Map):
+        return (stmt,)
+    return (replace(stmt, body=(replace(part, array=own.array.name, index=_points(stmt)),)),)

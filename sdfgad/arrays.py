@@ -79,10 +79,16 @@ def in_memory(value: Any) -> Any:
     return value.local if isinstance(value, DistributedArray) else value
 
 
-def in_words(values: Sequence[Any]) -> list[Any]:
-    """Operands of one operation: integers that no machine word holds are floats beside a float, as in NumPy."""
+_OF_FLOATS = (np.true_divide, np.less, np.less_equal, np.greater, np.greater_equal)
+
+
+def in_words(ufunc: np.ufunc, values: Sequence[Any]) -> list[Any]:
+    """Operands of one operation: integers that no machine word holds are floats beside a float, as in NumPy, and where
+    they are divided or compared."""
     kinds = {v.dtype.kind for v in values if getattr(v, "dtype", None) is not None}
-    return [float(v) if type(v) is int and kinds & set("fc") and 64 < v.bit_length() < 1024 else v for v in values]
+    if ufunc not in _OF_FLOATS and not kinds & set("fc"):
+        return list(values)
+    return [float(v) if type(v) is int and 64 <= v.bit_length() < 1024 else v for v in values]
 
 
 def special_class(value: Any) -> type | None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Mapping
-from functools import partial
 from types import FunctionType, MappingProxyType
 from typing import Any
 
@@ -28,7 +27,7 @@ from sdfgad.frontend.generators import Yielding, listed, only_numbers
 from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.keyed import Numbered, SetValue
-from sdfgad.frontend.magnitudes import beside_floats, within_bits
+from sdfgad.frontend.magnitudes import within_bits
 from sdfgad.frontend.masking import (
     CHOSEN,
     as_masked,
@@ -98,7 +97,6 @@ def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
     left, right = as_masked(ctx, left), as_masked(ctx, right)
     if isinstance(left, CHOSEN) or isinstance(right, CHOSEN):
         return on_masked(ctx, ufunc, left, right)
-    left, right = beside_floats(ufunc, left, right)
     as_index = integers(ctx, ufunc, left, right)
     result = apply(ctx, ufunc, left, right) if as_index is None else as_index
     caught.of_operator(ctx, ufunc, left, right, result)
@@ -143,7 +141,7 @@ def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
     if isinstance(left, Reading) or isinstance(right, Reading):
         return Reading()
     if isinstance(left, ChosenText) or isinstance(right, ChosenText):
-        return compared(ufunc, left, right, partial(comparison, ctx, ufunc))
+        return compared(ufunc, left, right, lambda a, b: comparison(ctx, ufunc, a, b))
     left, right = as_masked(ctx, left), as_masked(ctx, right)
     if isinstance(left, CHOSEN) or isinstance(right, CHOSEN):
         return on_masked(ctx, ufunc, left, right)
@@ -156,7 +154,7 @@ def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
     odd = any(v is None or isinstance(v, (str, tuple)) for v in plain)
     if odd and ufunc in (np.equal, np.not_equal) and not any(isinstance(v, ArrayValue) and v.shape for v in plain):
         return ufunc is np.not_equal
-    return compare(ctx, ufunc, *beside_floats(ufunc, left, right))
+    return compare(ctx, ufunc, left, right)
 
 
 def _plain_comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
@@ -382,10 +380,8 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
         return items(ctx, value)
     if isinstance(value, MaskPlaces) and value.parts:
         return list(value.parts)
-    if isinstance(value, (tuple, list, range, str, zip, enumerate, reversed, map, dict)):
-        return list(value)
-    if isinstance(value, SetValue):
-        return list(value.items)
+    if isinstance(value, (SetValue, tuple, list, range, str, zip, enumerate, reversed, map, dict)):
+        return list(value.items if isinstance(value, SetValue) else value)
     if isinstance(value, Record) and issubclass(value.form, dict):
         return list(settled(ctx, value))
     if isinstance(value, Entries):

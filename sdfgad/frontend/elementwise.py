@@ -272,7 +272,7 @@ def apply(ctx: Context, ufunc: np.ufunc, *values: Value) -> Value:
     """One of NumPy's elementwise functions, or the operator of the same meaning, on any values."""
     if all(is_number(v) for v in values):
         return fold(ctx, ufunc, *values)
-    operands = [as_array(ctx, v) for v in in_words(values)]
+    operands = [as_array(ctx, v) for v in in_words(ufunc, values)]
     fn = UFUNCS[ufunc]
     inputs, out = signature(ctx, ufunc, operands)
     weak = all(o.weak for o in operands) and ufunc in _FOLDS

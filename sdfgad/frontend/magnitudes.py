@@ -24,7 +24,6 @@ _LARGEST = 2 ** 62
 _LARGE_FACTOR = 2 ** 32
 """Larger than what counts of bytes and elements are multiplied with."""
 _POWERS = (np.power, np.left_shift)
-_COMPARISONS = (np.less, np.less_equal, np.greater, np.greater_equal)
 _TEXT = "an integer that leaves 64 bits, which Python's do not: begin with a float, as in 1.0 for 1"
 
 
@@ -52,18 +51,6 @@ def note_growing(ctx: Context, loop: ast.For | ast.While, written: str, kind: Ki
     """Note that a container is for an integer which a loop makes larger and larger."""
     if _is_whole(kind) and any(n.split(".")[-1] == written.split(".")[-1] for n in growing(loop)):
         ctx.builder.growing.add(container)
-
-
-def beside_floats(ufunc: np.ufunc, left: Value, right: Value) -> tuple[Value, Value]:
-    """Two operands, a known integer of more than 64 bits beside a float as the float that NumPy makes of it."""
-    if ufunc in _COMPARISONS or any(isinstance(v, ArrayValue) and v.dtype.kind in "fc" for v in (left, right)):
-        return _in_bits(left), _in_bits(right)
-    return left, _in_bits(right) if ufunc is np.true_divide else right
-
-
-def _in_bits(value: Value) -> Value:
-    large = type(value) is int and not -2 ** 63 <= value < 2 ** 63
-    return float(value) if large and abs(value) < 2 ** 1023 else value
 
 
 def within_bits(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, result: Value) -> None:

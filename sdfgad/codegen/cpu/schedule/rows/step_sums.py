@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Load
@@ -35,7 +36,7 @@ def sums_by_points(program: Program, places: Collection[int]) -> tuple[Program, 
         sums = _sums_of(stmt, arrays) if k in places and isinstance(stmt, Loop) else {}
         loops |= dict.fromkeys((s.array.name for s in sums.values()), k)
         body += [s.start for s in sums.values()]
-        body += rebuild((stmt,), lambda s, own=sums: _by_points(s, own)) if sums else (stmt,)
+        body += rebuild((stmt,), partial(_by_points, sums=sums)) if sums else (stmt,)
         body += [s.end for s in sums.values()]
     return program.but(body=tuple(body), arrays=arrays), loops
 

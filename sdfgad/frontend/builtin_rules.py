@@ -98,6 +98,8 @@ def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
     rows = [rows_of(ctx, i) for i in ended]
     if not strict and any(r is not None and r.count.const == 0 for r in rows):
         return Picked()
+    if any(rows) and not strict:
+        rows = [r or _of_one_item(ctx, i) for r, i in zip(rows, ended, strict=True)]
     if any(r is None for r in rows):
         known = [items_of(ctx, i) for i in ended]
         shortest, rest = min(map(len, known)), iter(known)
@@ -115,6 +117,19 @@ def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
     held = tuple(v for r in rows for v in r.held)  # type: ignore[union-attr]
     most = [n for r in rows if (n := most_rows(r)) is not None]  # type: ignore[arg-type]
     return Rows(count, lambda k: tuple(r.item(k) for r in rows), None, held, min(most, default=None))  # type: ignore[union-attr]
+
+
+def _of_one_item(ctx: Context, value: Value) -> Rows | None:
+    """A list or tuple that has one item at all places, `[F] * n`, as long as it has."""
+    def item(_: Ix) -> Value:
+        if any(v is not held[0] for v in items_of(ctx, value)):
+            raise ctx.refuse("a loop over a list that changes on the way", "take items by their places: x = items[k]",
+                             "SG102")
+        return held[0]
+
+    held = items_of(ctx, value) if isinstance(value, (ListValue, tuple)) else []
+    alike = bool(held) and all(v is held[0] for v in held)
+    return Rows(ix(len(held)), item, held=(held[0],)) if alike else None
 
 
 def _beside(ctx: Context, iterables: Sequence[Value]) -> Value:

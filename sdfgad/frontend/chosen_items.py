@@ -26,7 +26,12 @@ MOST_COMPARED = 64
 
 
 def item_chosen(ctx: Context, items: ListValue | tuple, k: IntValue) -> Value:
-    """The item of a list or tuple at a place that data choose: it is compared with all of them."""
+    """The item of a list or tuple at a place that data choose: it is compared with all of them, where they differ."""
+    held = items.items if isinstance(items, ListValue) else items
+    low, high = ctx.builder.scope.bounds(k.ix)
+    inside = low is not None and high is not None and -len(held) <= low and high < len(held)
+    if inside and all(v is held[0] for v in held):  # [F] * n
+        return held[0]
     few = _few(ctx, items, k)
     try:
         return ctx.invoke(ctx, choosing.item_of_list, [few, k], {})

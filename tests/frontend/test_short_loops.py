@@ -143,3 +143,62 @@ def test_an_extremum_of_a_range_that_may_be_empty_is_refused() -> None:
 
     with pytest.raises(UnsupportedError, match="may be empty"):
         parse(fn, (np.zeros(80),))
+
+
+class Filter:
+    """A filter as libraries have them: what is dear is computed when somebody asks, and forgotten by each update."""
+
+    def __init__(self):
+        self.x, self.p, self.y = np.zeros((2, 1)), np.eye(2), None
+        self._likelihood = 1.0
+
+    @property
+    def likelihood(self):
+        if self._likelihood is None:
+            self._likelihood = np.exp(-0.5 * self.y ** 2)
+        return self._likelihood
+
+    def update(self, z):
+        self.y = z - self.x[0, 0]
+        self.x = self.x + self.p[:, :1] * self.y / (self.p[0, 0] + 0.5)
+        self.p = 0.9 * self.p + 0.01 * np.eye(2)
+        self._likelihood = None
+
+
+def forgetful(x):
+    f, total = Filter(), 0.0
+    for z in np.concatenate([x, 2 * x]):
+        f.update(z)
+        total += f.x[0, 0] ** 2 + f.x[1, 0]
+    return total * f.likelihood
+
+
+def one_matrix_for_all(x):
+    n = 12
+    steps, weights, noise = [np.outer(x[:2], x[1:3])] * n, [0.5] * n, (x[3:5],) * n
+    v, seen = x[:2], np.zeros((n, 2))
+    for k, (z, m, w, q) in enumerate(zip(np.concatenate([x, x]), steps, weights, noise)):
+        v = np.tanh(m @ v * w + q * z)
+        seen[k] = v
+    for k in range(n - 2, -1, -1):
+        v = np.sin(steps[k + 1] @ v) + seen[k]
+    return np.sum(v)
+
+
+def changed_on_the_way(x):
+    rows, s = [x[:2]] * 12, 0.0
+    for k, (z, row) in enumerate(zip(np.concatenate([x, x]), rows)):
+        s += z * row[0]
+        rows[k + 1 if k < 11 else 0] = row * 2.0
+    return s
+
+
+@pytest.mark.parametrize(("fn", "count"), [(forgetful, 1), (one_matrix_for_all, 2)])
+def test_loops_over_objects_and_equal_items_stay_loops(fn: Callable[..., object], count: int) -> None:
+    check_both_modes(fn, (V6,))
+    assert loops_in(fn) == count
+
+
+def test_a_list_that_changes_on_the_way_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="changes on the way"):
+        parse(changed_on_the_way, (V6,), {})

@@ -50,7 +50,7 @@ class Builder:
     frozen: set[str] = field(default_factory=set)
     shared: SharedPlaces = field(default_factory=SharedPlaces)
     managed: set[str] = field(default_factory=set)  # scalar containers whose every reader is known
-    growing: set[str] = field(default_factory=set)  # those of integers that loops make larger and larger
+    growing: dict[str, int | None] = field(default_factory=dict)  # those of integers that grow, and up to which size
     any_order: set[str] = field(default_factory=set)  # containers of what NumPy may have in another order than C
     versions: dict[str, int] = field(default_factory=dict)
     made_from: dict[str, frozenset[str]] = field(default_factory=dict)  # of numbers that have been stored
@@ -323,7 +323,7 @@ class Builder:
         """The state to come back to when a trial fails."""
         return (dict(self.arrays), dict(self.constants), set(self.taken), dict(self.born), dict(self.scope.containers),
                 set(self.scope.unsigned), set(self.mutated), set(self.frozen), set(self.managed),
-                set(self.growing), self.shared, len(self.blocks[-1]), self.statements, self.source, len(self.accesses),
+                dict(self.growing), self.shared, len(self.blocks[-1]), self.statements, self.source, len(self.accesses),
                 self.lazies, len(self.failures), self.mail, [(g, g.now) for g in self.grown])
 
     def rollback(self, state: tuple) -> None:
@@ -336,7 +336,7 @@ class Builder:
         del self.accesses[accesses:], self.failures[failures:]
         self.arrays, self.constants, self.taken, self.born = dict(arrays), dict(constants), set(taken), dict(born)
         self.scope.containers, self.scope.unsigned = dict(containers), set(unsigned)
-        self.mutated, self.frozen, self.managed, self.growing = set(mutated), set(frozen), set(managed), set(growing)
+        self.mutated, self.frozen, self.managed, self.growing = set(mutated), set(frozen), set(managed), dict(growing)
         self.any_order.intersection_update(arrays)
         self.counted = {n: mask for n, mask in self.counted.items() if n in arrays}
         del self.blocks[-1][length:]

@@ -161,7 +161,7 @@ def open_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> None:
                                  "allocate it before the outer loop", "SG103")
             container = declare(ctx, kind, name).name
             fill_copy(ctx, container, kind, name, value, frame.names)
-        note_growing(ctx, stmt, carry.fields.written(name), kind, container)
+        note_growing(ctx, stmt, carry.fields.written(name), value, container)
         carry.opened[name] = (container, container_value(ctx, builder.arrays[container], kind))
     restore(ctx, carry)
     carry.missed = len(ctx.missed)

@@ -17,7 +17,7 @@ from sdfgad.frontend.numbered import counted_item
 from sdfgad.frontend.raising import opposite
 from sdfgad.frontend.settled import ItemRefusal
 from sdfgad.frontend.sizes import as_integer
-from sdfgad.frontend.values import IntValue, ListValue, Value
+from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value
 from sdfgad.frontend.views import to_int
 from sdfgad.ir.program import Failure
 
@@ -30,7 +30,7 @@ def item_chosen(ctx: Context, items: ListValue | tuple, k: IntValue) -> Value:
     held = items.items if isinstance(items, ListValue) else items
     low, high = ctx.builder.scope.bounds(k.ix)
     inside = low is not None and high is not None and -len(held) <= low and high < len(held)
-    if inside and all(v is held[0] for v in held):  # [F] * n
+    if inside and isinstance(held[0], ArrayValue) and all(v is held[0] for v in held):  # [F] * n
         return held[0]
     few = _few(ctx, items, k)
     try:
@@ -42,15 +42,19 @@ def item_chosen(ctx: Context, items: ListValue | tuple, k: IntValue) -> Value:
                          "SG105") from error
 
 
-def item_by_text(ctx: Context, items: Mapping[Any, Value], chosen: ChosenText) -> Value:
-    """The item of a dict of a key that data choose: a KeyError of the run where it has none."""
+def item_by_text(ctx: Context, form: type, items: Mapping[Any, Value], chosen: ChosenText) -> Value:
+    """The item of a dict of a key that data choose: a KeyError of the run where it has none. form: of the dict."""
+    if not items or hasattr(form, "__missing__"):
+        raise ctx.refuse("a key that data choose, of a dict that makes items or has none",
+                         "use a dict that holds every key from the start", "SG105")
     tests = [comparison(ctx, np.equal, key, chosen) for key in items]
     row = ctx.invoke(ctx, np.array, [tuple(tests)], {})
     there = kept(ctx, row)
     raise_if(ctx, opposite(truth_value(ctx, ctx.invoke(ctx, np.any, [there], {})).at(())),
              lambda: fail(ctx, Failure(KeyError, ("the key that data choose",))))
     place = to_int(ctx, ctx.invoke(ctx, np.argmax, [there], {}))
-    return item_chosen(ctx, tuple(items.values()), place)
+    values = tuple(items.values())
+    return item_chosen(ctx, values, place) if isinstance(place, IntValue) else values[int(place)]
 
 
 def put_chosen(ctx: Context, items: ListValue, k: IntValue, value: Value) -> None:

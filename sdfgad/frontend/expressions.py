@@ -247,7 +247,8 @@ def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) ->
     if classes.has_rule(base, "__getitem__"):
         return classes.by_rule(ctx, base, "__getitem__", items)
     if isinstance(items, ChosenText) and records.is_dict(base):
-        return item_by_text(ctx, settled(ctx, records.as_record(ctx, base)), items)
+        owner = records.as_record(ctx, base)
+        return item_by_text(ctx, owner.form, settled(ctx, owner), items)
     if isinstance(base, Record):
         return records.item(ctx, base, items)
     if isinstance(sequence, (tuple, list, str, range)):

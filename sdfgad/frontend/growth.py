@@ -28,6 +28,17 @@ def growing(loop: ast.stmt) -> frozenset[str]:
     return frozenset(n for n in steps if n in found or reached[n] & found)
 
 
+@lru_cache(256)
+def remainders(loop: ast.stmt) -> Mapping[str, int]:
+    """Names that a loop gives remainders of written numbers alone, with the largest of these: `s = (a * s + c) % 7`."""
+    found: dict[str, list[int | None]] = defaultdict(list)
+    for name, value in _updates(own_walk(loop)):
+        by = value.op if isinstance(value, ast.BinOp) else None
+        found[name].append(_written(value.right) if isinstance(by, ast.Mod) else None)  # type: ignore[attr-defined]
+    return {n: max(map(abs, numbers)) for n, numbers in found.items()  # type: ignore[arg-type]
+            if None not in numbers}
+
+
 def only_floats(body: Iterable[ast.stmt], names: Collection[str], others: Collection[str]) -> bool:
     """Whether all that is made of the integers `names` ends in a division, a comparison, one of them, or one of the
     `others`, which are no integers: numbers with a point serve as well."""
@@ -120,6 +131,16 @@ def _literal(e: ast.expr) -> float | None:
     if isinstance(e, ast.UnaryOp) and isinstance(e.op, (ast.USub, ast.UAdd)):
         return _literal(e.operand)
     return float(abs(e.value)) if isinstance(e, ast.Constant) and isinstance(e.value, (int, float)) else None
+
+
+def _written(e: ast.expr) -> int | None:
+    """An integer that is written there, as a number or as `2 ** 31 - 1`."""
+    if not all(isinstance(n, (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)) for n in ast.walk(e)):
+        return None
+    if any(isinstance(n, ast.Constant) and (type(n.value) is not int or n.value > 1 << 64) for n in ast.walk(e)):
+        return None
+    value = eval(compile(ast.Expression(e), "constant", "eval"), {})
+    return value if type(value) is int else None
 
 
 def _reached(name: str, steps: Mapping[str, Gains]) -> set[str]:

@@ -3,6 +3,7 @@ where a float serves as well; else the run stops before it is wrong."""
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,21 +11,23 @@ import numpy as np
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, INT, as_array, to_ix
 from sdfgad.frontend.failing import fail, raise_if
-from sdfgad.frontend.growth import growing, only_floats
+from sdfgad.frontend.growth import growing, only_floats, remainders
 from sdfgad.frontend.merge import Kind, kind_of
 from sdfgad.frontend.values import ArrayValue, IntValue, Value
 from sdfgad.ir.algebra import cast
 from sdfgad.ir.expr import Expr, Index, call, const
-from sdfgad.ir.index import Elem, Ix
+from sdfgad.ir.index import Elem, Ix, elem
 from sdfgad.ir.program import Failure
 
 _FLOAT = np.dtype(np.float64)
-_LARGEST = 2 ** 62
-"""Integers up to it can be added to each other."""
+_LARGEST = 2 ** 63 - 2 ** 24
+"""Up to here 64 bits suffice, whichever way the float is rounded that tells the size."""
+_LARGEST_POWER = 2 ** 62
+"""Two of them can be added to each other."""
 _LARGE_FACTOR = 2 ** 32
 """Larger than what counts of bytes and elements are multiplied with."""
 _POWERS = (np.power, np.left_shift)
-_TEXT = "an integer that leaves 64 bits, which Python's do not: begin with a float, as in 1.0 for 1"
+_TEXT = "an integer that leaves 64 bits, which Python's do not: use floats, 1.0 for 1 and 2.0 ** k for 2 ** k"
 
 
 def floating(ctx: Context, loop: ast.For | ast.While, kinds: Mapping[str, Kind]) -> dict[str, Kind]:
@@ -47,10 +50,21 @@ def not_floating(ctx: Context, loop: ast.For | ast.While, name: str) -> None:
     ctx.hints["no float", loop, name] = True
 
 
-def note_growing(ctx: Context, loop: ast.For | ast.While, written: str, kind: Kind, container: str) -> None:
-    """Note that a container is for an integer which a loop makes larger and larger."""
-    if _is_whole(kind) and any(n.split(".")[-1] == written.split(".")[-1] for n in growing(loop)):
-        ctx.builder.growing.add(container)
+def note_growing(ctx: Context, loop: ast.For | ast.While, written: str, before: Value, container: str) -> None:
+    """Note whether a container is for an integer which a loop makes larger and larger, and how large it becomes.
+    before: its value ahead of the loop."""
+    known = ctx.builder.growing
+    first = abs(before) if type(before) is int else None
+    if isinstance(before, IntValue) and len(before.ix.elems) == 1 and before.ix == elem(*_read(before.ix)):
+        first = known.get(_read(before.ix)[0])
+    known.pop(container, None)
+    if _is_whole(kind_of(before)) and any(n.split(".")[-1] == written.split(".")[-1] for n in growing(loop)):
+        most = remainders(loop).get(written)
+        known[container] = None if most is None or first is None else max(most, first)
+
+
+def _read(i: Ix) -> tuple[str, tuple[Ix, ...]]:
+    return i.elems[0].array, i.elems[0].parts
 
 
 def within_bits(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, result: Value) -> None:
@@ -66,7 +80,8 @@ def within_bits(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, result
     if any(w.handler(OverflowError) for w in ctx.watches):
         raise ctx.refuse("an integer that may leave 64 bits in a try statement that catches OverflowError",
                          "Python raises none here: name other exceptions", "SG102")
-    beyond = call("gt", size, const(float(_LARGEST), _FLOAT), dtype=BOOL)
+    largest = _LARGEST_POWER if ufunc in _POWERS else _LARGEST
+    beyond = call("gt", size, const(float(largest), _FLOAT), dtype=BOOL)
     raise_if(ctx, beyond, lambda: fail(ctx, Failure(OverflowError, (_TEXT,))))
 
 
@@ -75,14 +90,16 @@ def _is_whole(kind: Kind | None) -> bool:
 
 
 def _may_be_large(ctx: Context, i: Ix) -> bool:
-    arrays, growing, weight = ctx.builder.arrays, ctx.builder.growing, 0
-    found = False
+    arrays, growing = ctx.builder.arrays, ctx.builder.growing
+    found, weight, size = False, 0, 0.0
     for atoms, factor in i.terms:
         read = [a for a in atoms if isinstance(a, Elem)]
         if any(a.parts and arrays[a.array].role == "transient" for a in read):  # of a list: nobody knows what fills it
             weight += abs(factor) * len(atoms)
         found |= len(read) > 2 or bool(read) and abs(factor) >= _LARGE_FACTOR or any(a.array in growing for a in read)
-    if not found and weight <= 1:
+        most = [growing.get(a.array) if isinstance(a, Elem) else None for a in atoms]
+        size += math.inf if None in most else math.prod(most, start=abs(factor))  # type: ignore[arg-type]
+    if not found and weight <= 1 or size <= _LARGEST:
         return False
     low, high = ctx.builder.scope.bounds(i)
     return low is None or high is None or max(-low, high) > _LARGEST
@@ -110,7 +127,7 @@ def _of_power(ctx: Context, left: Value, right: Value, ufunc: np.ufunc) -> Expr 
         return None
     (low, high), (_, most) = ctx.builder.scope.bounds(base), ctx.builder.scope.bounds(exponent)
     if low is not None and high is not None and most is not None and _power(
-            ufunc, max(-low, high), max(min(most, 64), 0)) <= _LARGEST:
+            ufunc, max(-low, high), max(min(most, 64), 0)) <= _LARGEST_POWER:
         return None
     if ufunc is np.power:
         return call("pow", _size(base), _size(exponent))

@@ -136,7 +136,7 @@ def fill(ctx: Context, array: str, kind: Kind, value: Value) -> None:
     """Store `value` in the container."""
     builder = ctx.builder
     if kind.weak and isinstance(value, IntValue) and _grows(ctx, value.ix):
-        builder.growing.add(array)
+        builder.growing.setdefault(array, None)
     target = builder.view(builder.arrays[array], kind.shape)
     builder.assign(target, expand(ctx, as_array(ctx, value), kind.shape))
 

@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import enum
+from collections import defaultdict
 
 import numpy as np
 import pytest
 
 import sdfgad
-from tests.frontend.checking import check_both_modes
+from tests.frontend.checking import check, check_both_modes
 
 X = np.array([0.7, -0.3, 1.2, 0.4, 0.9, -1.1])
 LONG = np.sin(np.arange(70.0) + 0.05)
@@ -263,3 +264,17 @@ def test_what_has_to_be_known_is_refused_at_its_line(fn):
     with pytest.raises(sdfgad.UnsupportedError) as found:
         sdfgad.value_and_grad(fn)(X)
     assert found.value.line in (fn.__code__.co_firstlineno, fn.__code__.co_firstlineno + 1)
+
+
+def test_a_dict_that_makes_its_items_is_written_out():
+    """Its keys are known where the loop is."""
+    def f(x):
+        found = defaultdict(list)
+        for k, v in enumerate(x):
+            found["even" if k % 2 == 0 else "odd"].append(v * (k + 1))
+        total = 0.0
+        for name in sorted(found):
+            total = total * 2 + np.array(found[name]).mean()
+        return total
+
+    check(f, X)

@@ -211,6 +211,36 @@ def test_a_handler_for_numbers_that_are_too_large_is_not_for_these():
         parse(f, (V6, 45), {})
 
 
+def test_remainders_of_written_numbers_are_not_looked_at():
+    def f(x, n):
+        s, total = 12345, 0.0
+        for _ in range(n):
+            for k in range(3):
+                s = (1103515245 * s + 12345) % 2 ** 31
+                total += x[(k + s) % 6]
+        return total
+
+    assert not check(f, V6, 50).program.failures
+    assert not check(remainders_of_more, V6, 12345).program.failures
+    assert check(remainders_of_far_more, V6, 12345).program.failures
+
+
+def remainders_of_more(x, s):
+    total = 0.0
+    for _ in range(50):
+        s = (6364136223 * s + 12345) % 2 ** 30  # up to 0.74 of 64 bits
+        total += x[s % 6]
+    return total
+
+
+def remainders_of_far_more(x, s):
+    total = 0.0
+    for _ in range(50):
+        s = (2 ** 40 * s + 5) % 2 ** 30
+        total += x[s % 6]
+    return total
+
+
 def test_counters_and_middles_do_not_grow():
     """Nothing is looked at in the run."""
     def f(x, end):

@@ -131,9 +131,9 @@ own.
 * A partial derivative that is infinite (`sqrt` at 0) where its cotangent is exactly zero counts as zero, in
   whatever form it stands. Where an operand of a product is itself infinite or NaN, gradient entries that have a
   term with it may be NaN, whatever the cotangent; all others are right (docs/decisions/0016).
-* Integers of NumPy wrap around. Python's have 64 bits: what a loop makes larger and larger is a float where one serves as
-  well (`fact = fact * k` in `x ** k / fact`), else the run ends with an OverflowError where Python's would go on. A float
-  that no integer stands for becomes the smallest one, as in NumPy on x86.
+* Integers of NumPy wrap around. Python's have 64 bits: what a loop makes larger and larger is a float where one serves
+  as well (`fact = fact * k` in `x ** k / fact`), else the run ends with an OverflowError where Python's would go on.
+  A float that no integer stands for becomes the smallest one, as in NumPy on x86.
 * Complex gradients are steepest ascent: dL/dx + i dL/dy.
 * Not differentiable: the complex Cholesky factor, complex singular vectors.
 * Eigenvectors and singular vectors of equal values have no derivative: a gradient through them is not finite, one that

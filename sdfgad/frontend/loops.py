@@ -237,11 +237,12 @@ def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: 
     short = written_out is not None or count is not None and count <= UNROLL_TRIPS
     if count is not None:
         forms.append(LoopForm(lambda: _peeled(ctx, stmt, rows, bind), ("sharing",)))
-    many = written_out is None and (count is None or count > ctx.builder.assumed.list_trips)
-    if many and count is not None:
-        forms.append(changing_form(ctx, lambda: run_resizing(ctx, stmt, rows, bind, _exchanged)))
-        forms.append(changing_form(ctx, lambda: _peeled(ctx, stmt, rows, bind, MOST_PEELED)))
+    many = written_out is None and (count or 0) > ctx.builder.assumed.list_trips
     if many:
+        forms.append(changing_form(ctx, lambda: run_resizing(ctx, stmt, rows, bind, _exchanged)))
+    if count is not None and (many or not short):
+        forms.append(changing_form(ctx, lambda: _peeled(ctx, stmt, rows, bind, MOST_PEELED)))
+    if many or not short:
         forms.append(changing_form(ctx, lambda: _counted(ctx, stmt, rows, bind, exchange=True, blanks=True)))
     forms.append(exchanging_form(ctx, stmt, lambda: _counted(ctx, stmt, rows, bind, exchange=True)))
     if short:

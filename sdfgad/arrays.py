@@ -1,6 +1,7 @@
 """Arrays that programs take: those of NumPy's own class, and specs in their place."""
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,16 +80,23 @@ def in_memory(value: Any) -> Any:
     return value.local if isinstance(value, DistributedArray) else value
 
 
-_OF_FLOATS = (np.true_divide, np.less, np.less_equal, np.greater, np.greater_equal)
+_ORDERS = (np.less, np.less_equal, np.greater, np.greater_equal)
 
 
 def in_words(ufunc: np.ufunc, values: Sequence[Any]) -> list[Any]:
     """Operands of one operation: integers that no machine word holds are floats beside a float, as in NumPy, and where
-    they are divided or compared."""
+    they divide or are divided; compared with integers, they are beyond all of them."""
     kinds = {v.dtype.kind for v in values if getattr(v, "dtype", None) is not None}
-    if ufunc not in _OF_FLOATS and not kinds & set("fc"):
+    low, high = (0, 2 ** 64) if "u" in kinds else (-2 ** 63, 2 ** 63)
+    if kinds & set("fc") or ufunc is np.true_divide:
+        return [float(v) if _is_beyond(v, low, high) and v.bit_length() < 1024 else v for v in values]
+    if ufunc not in _ORDERS:
         return list(values)
-    return [float(v) if type(v) is int and 64 <= v.bit_length() < 1024 else v for v in values]
+    return [math.copysign(math.inf, v) if _is_beyond(v, low, high) else v for v in values]
+
+
+def _is_beyond(value: Any, low: int, high: int) -> bool:
+    return type(value) is int and not low <= value < high
 
 
 def special_class(value: Any) -> type | None:

@@ -11,7 +11,7 @@ from sdfgad.frontend.elementwise import BOOL, INT, describe, int_value
 from sdfgad.frontend.failing import fail, raise_if
 from sdfgad.frontend.fields import Fields, ListChanged, Rebound, Unlike, binding, check_found
 from sdfgad.frontend.liveness import assigned
-from sdfgad.frontend.magnitudes import floating, not_floating, note_growing
+from sdfgad.frontend.magnitudes import floating, found_growing, not_floating, note_growing
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
 from sdfgad.frontend.none_or import NOWHERE, blank_of, untold
 from sdfgad.frontend.references import references
@@ -161,7 +161,7 @@ def open_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> None:
                                  "allocate it before the outer loop", "SG103")
             container = declare(ctx, kind, name).name
             fill_copy(ctx, container, kind, name, value, frame.names)
-        note_growing(ctx, stmt, carry.fields.written(name), value, container)
+        note_growing(ctx, stmt, name, carry.fields.written(name), value, container)
         carry.opened[name] = (container, container_value(ctx, builder.arrays[container], kind))
     restore(ctx, carry)
     carry.missed = len(ctx.missed)
@@ -188,6 +188,9 @@ def close_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> dict[s
     names = {n: untold(v, carry.before.get(n)) if isinstance(v, NoneOr) else v for n, v in ctx.frame.names.items()}
     _check(ctx, stmt, carry, names)
     moved = {n: names[n] for n, (_, head) in carry.opened.items() if not same(names[n], head)}
+    unknown = [n for n, v in moved.items() if found_growing(ctx, stmt, n, carry.fields.written(n), v)]
+    if unknown:
+        raise CarryCorrected
     targets = {carry.opened[n][0] for n in moved}
     if not carry.trial.exchange and any(_exchanges(v, targets, carry.opened[n][0]) for n, v in moved.items()):
         raise ExchangedNames

@@ -159,10 +159,18 @@ def to_ix(e: Expr) -> Ix | None:
         return None
     if isinstance(e, Load):
         return Ix((((Elem(e.array, e.index),), 1),))
-    parts, rule = [to_ix(a) for a in e.args], _AS_INDEX.get(e.fn)
-    stays = not wraps(e.dtype) or (e.fn == "add" and not all(p and p.elems for p in parts)) or (
+    parts = [p for a in e.args if (p := to_ix(a)) is not None]
+    stays = not wraps(e.dtype) or (e.fn == "add" and not all(p.elems for p in parts)) or (
         e.fn == "cast" and np.can_cast(e.args[0].dtype, e.dtype))
-    return around(rule(*parts), e.dtype) if rule is not None and stays and None not in parts else None
+    known = e.fn in _AS_INDEX and len(parts) == len(e.args)
+    return around(_of_parts(e.fn, parts, e.dtype), e.dtype) if known and stays else None
+
+
+def _of_parts(fn: str, parts: Sequence[Ix], dtype: np.dtype | None) -> Ix:
+    """An operation with indices: remainders and quotients are of numbers as the dtype holds them."""
+    if fn in ("mod", "floordiv") and dtype is not None:
+        parts = [around(p, dtype, exactly=True) for p in parts]
+    return _AS_INDEX[fn](*parts)
 
 
 _AS_INDEX: Mapping[str, Callable[..., Ix]] = MappingProxyType({
@@ -368,19 +376,10 @@ def integers(ctx: Context, ufunc: np.ufunc, a: Value, b: Value) -> Value | None:
     if not (is_int(a) and is_int(b)) or not (isinstance(a, IntValue) or isinstance(b, IntValue)) or wraps(
             _int_dtype(ctx, a, b)):
         return None
-    rule, left, right = _INDEX_RULES.get(ufunc), int_ix(a), int_ix(b)
+    fn, left, right, dtype = UFUNCS.get(ufunc, ""), int_ix(a), int_ix(b), _int_dtype(ctx, a, b)
     if ufunc is np.power and right.const is not None and 0 <= right.const <= 4:
-        result = math.prod([left] * right.const, start=ix(1))
-    elif rule is None:
-        return None
-    else:
-        result = rule(left, right)
-    return int_value(result, _int_dtype(ctx, a, b))
-
-
-_INDEX_RULES: Mapping[np.ufunc, Callable[[Ix, Ix], Ix]] = MappingProxyType({
-    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.floor_divide: floordiv,
-    np.remainder: mod})
+        return int_value(math.prod([left] * right.const, start=ix(1)), dtype)
+    return int_value(_of_parts(fn, (left, right), dtype), dtype) if fn in _AS_INDEX else None
 
 
 def _int_dtype(ctx: Context, a: Value, b: Value) -> np.dtype | None:

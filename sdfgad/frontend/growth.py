@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
 
 from sdfgad.frontend.liveness import own_walk
 
 Gains = dict[str, float]
 """Name -> how many times an integer is larger than the one of that name; infinite where nothing is known."""
+_OPERATORS: Mapping[type, Callable[..., Any]] = MappingProxyType({
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow})
+_MOST = 2 ** 64
+"""Larger numbers are not worth knowing here."""
 _LIKE_THEIR_ARGUMENTS = frozenset({"int", "abs", "min", "max", "round"})
+
+
+@lru_cache(256)
+def updated(loop: ast.stmt) -> Mapping[str, Gains]:
+    """Names that the text of a loop binds anew, with what they are made of there."""
+    steps: dict[str, Gains] = defaultdict(dict)
+    for name, value in _updates(own_walk(loop)):
+        steps[name] = {n: max(g, steps[name].get(n, 0.0)) for n, g in {**steps[name], **_gains(value)}.items()}
+    return steps
 
 
 @lru_cache(256)
 def growing(loop: ast.stmt) -> frozenset[str]:
     """Names that a loop makes larger by a factor, and names made of them: `f` in `f = f * k`, `a` and `b` in
     `a, b = b, a + b`. Not `n` in `n += 1`, nor those halved as often as added: `mid = (low + high) // 2`."""
-    steps: dict[str, Gains] = defaultdict(dict)
-    for name, value in _updates(own_walk(loop)):
-        steps[name] = {n: max(g, steps[name].get(n, 0.0)) for n, g in {**steps[name], **_gains(value)}.items()}
+    steps = updated(loop)
     reached = {name: _reached(name, steps) for name in steps}
     found = {name for name, gains in steps.items()
              if sum(g for n, g in gains.items() if n in steps and name in reached[n]) > 1.0}
@@ -31,12 +45,15 @@ def growing(loop: ast.stmt) -> frozenset[str]:
 @lru_cache(256)
 def remainders(loop: ast.stmt) -> Mapping[str, int]:
     """Names that a loop gives remainders of written numbers alone, with the largest of these: `s = (a * s + c) % 7`."""
-    found: dict[str, list[int | None]] = defaultdict(list)
+    found: dict[str, list[int]] = defaultdict(list)
+    others: set[str] = set()
     for name, value in _updates(own_walk(loop)):
-        by = value.op if isinstance(value, ast.BinOp) else None
-        found[name].append(_written(value.right) if isinstance(by, ast.Mod) else None)  # type: ignore[attr-defined]
-    return {n: max(map(abs, numbers)) for n, numbers in found.items()  # type: ignore[arg-type]
-            if None not in numbers}
+        by = _written(value.right) if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mod) else None
+        if isinstance(by, int):
+            found[name].append(abs(by))
+        else:
+            others.add(name)
+    return {n: max(numbers) for n, numbers in found.items() if n not in others}
 
 
 def only_floats(body: Iterable[ast.stmt], names: Collection[str], others: Collection[str]) -> bool:
@@ -90,7 +107,9 @@ def _gains(e: ast.expr) -> Gains:
             return _sum(*map(_gains, e.elts))
         case ast.Call(func=ast.Name(id=called)) if called in _LIKE_THEIR_ARGUMENTS:
             return _sum(*map(_gains, e.args))
-        case ast.Constant() | ast.Compare() | ast.Subscript() | ast.JoinedStr():
+        case ast.Subscript():
+            return _gains(e.value)
+        case ast.Constant() | ast.Compare() | ast.JoinedStr():
             return {}
     return dict.fromkeys((n for n in map(name_of, ast.walk(e)) if n), math.inf)
 
@@ -128,19 +147,24 @@ def _sum(*parts: Gains) -> Gains:
 
 def _literal(e: ast.expr) -> float | None:
     """The size of a number that is written there."""
-    if isinstance(e, ast.UnaryOp) and isinstance(e.op, (ast.USub, ast.UAdd)):
-        return _literal(e.operand)
-    return float(abs(e.value)) if isinstance(e, ast.Constant) and isinstance(e.value, (int, float)) else None
+    found = _written(e)
+    return None if found is None else float(abs(found))
 
 
-def _written(e: ast.expr) -> int | None:
-    """An integer that is written there, as a number or as `2 ** 31 - 1`."""
-    if not all(isinstance(n, (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)) for n in ast.walk(e)):
-        return None
-    if any(isinstance(n, ast.Constant) and (type(n.value) is not int or n.value > 1 << 64) for n in ast.walk(e)):
-        return None
-    value = eval(compile(ast.Expression(e), "constant", "eval"), {})
-    return value if type(value) is int else None
+def _written(e: ast.expr) -> int | float | None:
+    """A number that is written there, alone or as `2 ** 31 - 1`."""
+    match e:
+        case ast.Constant(value=int() | float() as value):
+            return value
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd()):
+            found = _written(e.operand)
+            return -found if found is not None and isinstance(e.op, ast.USub) else found
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Pow()):
+            left, right = _written(e.left), _written(e.right)
+            most = 64 if isinstance(e.op, ast.Pow) else _MOST
+            if left is not None and right is not None and abs(left) <= _MOST and 0 <= right <= most:
+                return _OPERATORS[type(e.op)](left, right)
+    return None
 
 
 def _reached(name: str, steps: Mapping[str, Gains]) -> set[str]:

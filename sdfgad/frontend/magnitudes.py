@@ -11,12 +11,12 @@ import numpy as np
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, INT, as_array, to_ix
 from sdfgad.frontend.failing import fail, raise_if
-from sdfgad.frontend.growth import growing, only_floats, remainders
-from sdfgad.frontend.merge import Kind, kind_of
+from sdfgad.frontend.growth import growing, only_floats, remainders, updated
+from sdfgad.frontend.merge import Kind, grows, kind_of
 from sdfgad.frontend.values import ArrayValue, IntValue, Value
 from sdfgad.ir.algebra import cast
 from sdfgad.ir.expr import Expr, Index, call, const
-from sdfgad.ir.index import Elem, Ix, elem
+from sdfgad.ir.index import Elem, Ix, elem, of_atom
 from sdfgad.ir.program import Failure
 
 _FLOAT = np.dtype(np.float64)
@@ -50,17 +50,28 @@ def not_floating(ctx: Context, loop: ast.For | ast.While, name: str) -> None:
     ctx.hints["no float", loop, name] = True
 
 
-def note_growing(ctx: Context, loop: ast.For | ast.While, written: str, before: Value, container: str) -> None:
-    """Note whether a container is for an integer which a loop makes larger and larger, and how large it becomes.
-    before: its value ahead of the loop."""
+def note_growing(ctx: Context, loop: ast.For | ast.While, name: str, written: str, before: Value, container: str
+                 ) -> None:
+    """Note whether a container is for an integer which a loop makes larger and larger, and how large it becomes. name,
+    written: what carries it, here and in the text; before: its value ahead of the loop."""
     known = ctx.builder.growing
     first = abs(before) if type(before) is int else None
     if isinstance(before, IntValue) and len(before.ix.elems) == 1 and before.ix == elem(*_read(before.ix)):
         first = known.get(_read(before.ix)[0])
     known.pop(container, None)
-    if _is_whole(kind_of(before)) and any(n.split(".")[-1] == written.split(".")[-1] for n in growing(loop)):
+    if _is_whole(kind_of(before)) and (written in growing(loop) or ("grows", loop, name) in ctx.hints):
         most = remainders(loop).get(written)
         known[container] = None if most is None or first is None else max(most, first)
+
+
+def found_growing(ctx: Context, loop: ast.For | ast.While, name: str, written: str, value: Value) -> bool:
+    """Whether a loop makes an integer larger where its text does not say so: a field or an item, or in a function.
+    It is noted for the next trial."""
+    told = written in updated(loop) or ("grows", loop, name) in ctx.hints
+    if told or not isinstance(value, IntValue) or value.dtype is not None or not grows(ctx, value.ix):
+        return False
+    ctx.hints["grows", loop, name] = True
+    return True
 
 
 def _read(i: Ix) -> tuple[str, tuple[Ix, ...]]:
@@ -99,7 +110,7 @@ def _may_be_large(ctx: Context, i: Ix) -> bool:
         found |= len(read) > 2 or bool(read) and abs(factor) >= _LARGE_FACTOR or any(a.array in growing for a in read)
         most = [growing.get(a.array) if isinstance(a, Elem) else None for a in atoms]
         size += math.inf if None in most else math.prod(most, start=abs(factor))  # type: ignore[arg-type]
-    if not found and weight <= 1 or size <= _LARGEST:
+    if size <= _LARGEST or not (found or weight > 1):
         return False
     low, high = ctx.builder.scope.bounds(i)
     return low is None or high is None or max(-low, high) > _LARGEST
@@ -113,8 +124,8 @@ def _of_index(ctx: Context, i: Ix) -> Expr | None:
     for atoms, factor in i.terms:
         size: Expr = const(float(abs(factor)), _FLOAT)
         for atom in atoms:
-            size = call("mul", size, _size(Ix((((atom,), 1),))))
-        total = size if total == const(0.0, _FLOAT) else call("add", total, size)
+            size = call("mul", size, _size(of_atom(atom)))
+        total = call("add", total, size)
     return total
 
 

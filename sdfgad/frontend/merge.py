@@ -135,17 +135,16 @@ def declare(ctx: Context, kind: Kind, label: str) -> Array:
 def fill(ctx: Context, array: str, kind: Kind, value: Value) -> None:
     """Store `value` in the container."""
     builder = ctx.builder
-    if kind.weak and isinstance(value, IntValue) and _grows(ctx, value.ix):
+    if kind.weak and isinstance(value, IntValue) and grows(ctx, value.ix):
         builder.growing.setdefault(array, None)
     target = builder.view(builder.arrays[array], kind.shape)
     builder.assign(target, expand(ctx, as_array(ctx, value), kind.shape))
 
 
-def _grows(ctx: Context, i: Ix) -> bool:
-    """Whether an integer is more than one that is stored, or one that grows."""
-    read = [(abs(factor), [a for a in atoms if isinstance(a, Elem)]) for atoms, factor in i.terms]
-    return sum(factor * len(atoms) for factor, atoms in read) > 1 or any(
-        e.array in ctx.builder.growing for e in i.elems)
+def grows(ctx: Context, i: Ix) -> bool:
+    """Whether an integer is several times one that is stored, or made of one that grows."""
+    weight = sum(abs(factor) * len(atoms) for atoms, factor in i.terms if any(isinstance(a, Elem) for a in atoms))
+    return weight > 1 or any(e.array in ctx.builder.growing for e in i.elems)
 
 
 def fill_copy(ctx: Context, array: str, kind: Kind, name: str, value: Value, names: Mapping[str, Value]) -> None:

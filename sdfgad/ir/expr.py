@@ -246,12 +246,13 @@ def wraps(dtype: np.dtype | None) -> bool:
     return dtype is not None and (dtype.kind == "u" or dtype.itemsize < 4)
 
 
-def around(i: Ix, dtype: np.dtype) -> Ix:
+def around(i: Ix, dtype: np.dtype, exactly: bool = False) -> Ix:
     """What arithmetic in a dtype makes of a sum or product of data. Sums and small multiples of numbers of 32 bits
-    are taken to fit: places in arrays do."""
+    are taken to fit, as places in arrays do, unless they have to be told `exactly`."""
     alone = len(i.terms) == 1 and i.terms[0][1] == 1 and len(i.terms[0][0]) == 1
-    if alone or not i.elems or dtype.itemsize == 8 or dtype.itemsize == 4 and not any(
-            abs(factor) >= 2 ** 16 or sum(isinstance(a, Elem) for a in atoms) > 1 for atoms, factor in i.terms):
+    fits = dtype.itemsize == 4 and not exactly and not any(
+        abs(factor) >= 2 ** 16 or sum(isinstance(a, Elem) for a in atoms) > 1 for atoms, factor in i.terms)
+    if alone or fits or not i.elems or dtype.itemsize == 8:
         return i
     count = 2 ** (8 * dtype.itemsize)
     below = 0 if dtype.kind == "u" else count // 2

@@ -106,6 +106,19 @@ def products_of_32_bits(x, k):
     return x[k[0] * k[1] % 6] + x[(k[2] * k[2]) % 6] + x[k[2] * 100000 % 6] * (k[0] * k[1])
 
 
+@case(V6, np.array([100000, 2 ** 31 - 3], np.int32))
+def remainders_of_32_bits(x, k):
+    """Of what has wrapped around, also where a place would not."""
+    return x[k[0] * 30000 % 6] + x[(k[1] + k[1]) % 6] + x[(k[1] + 5) // 1000000000] * (k[0] * 30000)
+
+
+@case(V6, np.array([2 ** 63 + 1, 2 ** 63 - 1], np.uint64), np.array([2 ** 63 - 1, -2 ** 63]))
+def comparisons_with_large_ones(x, u, k):
+    """Exact: a float would be rounded."""
+    unsigned = u[0] > 2 ** 63, u[1] < 2 ** 63, u[0] < 2 ** 70, u > -1
+    return unsigned, k[0] < 2 ** 63, k[1] >= -2 ** 63, k > -2 ** 70, x * (k[0] < 2 ** 64)
+
+
 @pytest.mark.parametrize("index", range(len(CASES)), ids=lambda k: CASES[k][0].__name__)
 def test_growing_integers_are_what_they_are_in_python(index):
     fn, arguments = CASES[index]
@@ -173,6 +186,55 @@ def helpers(x, n):
     for _ in range(n):
         p = more(p, 3) if x[0] < 10 else 1
         s += x[p % 6]
+    return s
+
+
+class Counter:
+    def __init__(self):
+        self.n = 1
+
+    def step(self, x):
+        self.n *= 3
+        return x[(self.n + 1) % 5]
+
+
+@beyond(V6, 80)
+def fields(x, n):
+    c, s = Counter(), 0.0
+    for _ in range(n):
+        s += c.step(x)
+    return s
+
+
+@beyond(V6, 80)
+def names_of_functions_around(x, n):
+    p, s = 1, 0.0
+
+    def step():
+        nonlocal p
+        p = p * 3
+
+    for _ in range(n):
+        step()
+        s += x[(p + 1) % 5]
+    return s
+
+
+@beyond(V6, 80)
+def items_of_dicts(x, n):
+    d, s = {"p": 1}, 0.0
+    for _ in range(n):
+        d["p"] *= 3
+        s += x[(d["p"] + 1) % 5]
+    return s
+
+
+@beyond(V6, 100)
+def items_of_tuples(x, n):
+    d, s = (1, 1), 0.0
+    for _ in range(n):
+        d = (d[1], d[0] + d[1])
+        s += x[d[0] % 5]
     return s
 
 
@@ -270,6 +332,8 @@ def test_counters_and_middles_do_not_grow():
     ("f *= 2\n  t = f + 1\n  s += x[t]", "f t", False),
     ("f *= 2\n  s += x * f", "f", True),
     ("s = (a * s + c) % m", "s", False),
+    ("p = (q * 3, 1)\n  q = p[0]", "p q", False),
+    ("f = f * (2 - 2 ** 0)\n  s += x / f", "", True),
 ])
 def test_what_a_loop_makes_larger_and_larger(body, names, floats):
     module = ast.parse(f"for k in r:\n  {body}")

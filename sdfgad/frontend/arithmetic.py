@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from types import FunctionType, MappingProxyType
 from typing import Any
 
@@ -35,6 +36,7 @@ from sdfgad.frontend.masking import (
     for_each_row,
     is_stored,
     makes_columns,
+    mask_view,
     of_one_length,
     same_mask,
     table_of,
@@ -338,11 +340,13 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
         return SelectedColumns(kept(ctx, value.rows, label))
     if isinstance(value, Block):
         return with_own_array(ctx, value, label)
+    if isinstance(value, Masked) and isinstance(value.mask, Lazy):
+        value = replace(value, mask=ctx.builder.materialise(value.mask, "mask"))
     if isinstance(value, Masked) and is_stored(value):
         return value
     if isinstance(value, Masked):
         zero = value.values.dtype.type(0)
-        stored = ctx.builder.fresh_copy(select(ctx, _broad(ctx, value), value.values, zero), label)
+        stored = ctx.builder.fresh_copy(select(ctx, mask_view(ctx, value), value.values, zero), label)
         return Masked(stored, value.mask, value.key, table_of(ctx, value.mask), value.first)
     if isinstance(value, Lazy):
         return constant_of(value) if constant_of(value) is not None else ctx.builder.materialise(value, label)
@@ -357,11 +361,6 @@ def constant_of(value: Lazy) -> Value | None:
     if not isinstance(e, Const):
         return None
     return e.value if value.weak else value.dtype.type(e.value)
-
-
-def _broad(ctx: Context, m: Masked) -> ArrayValue:
-    return m.mask if m.values.ndim == m.mask.ndim else ctx.invoke(ctx, np.expand_dims, [
-        m.mask, tuple(range(m.mask.ndim, m.values.ndim))], {})
 
 
 def items_of(ctx: Context, value: Value) -> list[Value]:

@@ -23,6 +23,7 @@ from sdfgad.frontend.merge import (
     same,
 )
 from sdfgad.frontend.none_or import NOWHERE, asked, blank_of, filled, untold
+from sdfgad.frontend.selections import merging
 from sdfgad.frontend.settled import Mixed
 from sdfgad.frontend.sharing import SharedPlaces
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mutable_parts, rebuilt
@@ -291,8 +292,9 @@ def _merge(ctx: Context, outcomes: list[BranchOutcome], live: frozenset[str], fi
         for name, value in merged.items():
             if isinstance(value, Maybe) and not value.when and not any(name == n for n, _, _ in pending):
                 outcome.names.pop(name, None)
+    merge = merging(lambda name, a, b: _phi(ctx, name, a, b, outcomes, before))
     for name, first, second in pending:
-        merged[name] = _phi(ctx, name, first, second, outcomes, before)
+        merged[name] = merge(name, first, second)
     ctx.frame.names = {n: merged[n] for n in order}  # dicts have their items in the order of the names
 
 

@@ -9,7 +9,17 @@ import numpy as np
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array
 from sdfgad.frontend.structures import form_of, leaves_of, rebuilt
-from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Record, Value, ViewValue
+from sdfgad.frontend.values import (
+    ArrayValue,
+    IntValue,
+    ListValue,
+    Masked,
+    Record,
+    SelectedColumns,
+    Value,
+    ViewValue,
+    contained,
+)
 from sdfgad.ir.called import ADDRESS, PYTHON, PythonCall
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import FAILED, Lib, View
@@ -33,6 +43,14 @@ def called(ctx: Context, function: Callable[..., Any], arguments: Sequence[Value
     builder.failures.append(call)
     found = iter([builder.view(a, scalar=not a.shape) for a in outs])
     return _value(ctx, like, found)
+
+
+def whole(ctx: Context, arguments: Sequence[Value], name: str) -> Sequence[Value]:
+    """The arguments of a function with a rule of its own, which are arrays of a known length."""
+    if any(isinstance(v, (Masked, SelectedColumns)) for a in arguments for v in contained(a)):
+        raise ctx.refuse(f"data selected by a mask, whose length depends on the data, as an argument of {name}",
+                         "give it the whole array, and select from what it returns", "SG135")
+    return arguments
 
 
 def ones_of(ctx: Context, arguments: Sequence[Value]) -> tuple[Any, ...]:

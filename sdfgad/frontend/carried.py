@@ -2,14 +2,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sdfgad.frontend.chosen_texts import ChosenText
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import BOOL, INT, describe, int_value
+from sdfgad.frontend.elementwise import BOOL, INT, describe
 from sdfgad.frontend.failing import fail, raise_if
-from sdfgad.frontend.fields import Fields, ListChanged, Rebound, Unlike, binding, check_found
+from sdfgad.frontend.fields import Fields, ListChanged, Rebound, Unalike, Unlike, binding, check_found
+from sdfgad.frontend.last_values import last_value
 from sdfgad.frontend.liveness import assigned
 from sdfgad.frontend.magnitudes import floating, found_growing, not_floating, note_growing
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
@@ -17,11 +18,11 @@ from sdfgad.frontend.none_or import NOWHERE, blank_of, untold
 from sdfgad.frontend.references import references
 from sdfgad.frontend.settled import changing
 from sdfgad.frontend.sharing import SharedPlaces
-from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mapped, rebuilt, taken_in
-from sdfgad.frontend.values import IntValue, Maybe, NoneOr, Reading, Unbound, Value, ViewValue, contained
+from sdfgad.frontend.structures import is_tree, mapped, taken_in
+from sdfgad.frontend.values import Masked, Maybe, NoneOr, Reading, Unbound, Value, ViewValue
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix
-from sdfgad.ir.program import Failure, View
+from sdfgad.ir.program import Failure
 
 _TRIALS = 24
 
@@ -70,7 +71,9 @@ def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once
     snapshot, names, here = ctx.builder.snapshot(), dict(frame.names), ctx.here
     while True:
         blanks = ctx.hints.get(("blanks", trial.blanks, *key), {})
-        fields = Fields(ctx, ctx.hints.get(key, frozenset()) | blanks.keys(), ctx.hints.get(("lists", *key)), blanks)
+        masks = ctx.hints.get(("masks", *key), {})
+        fields = Fields(ctx, ctx.hints.get(key, frozenset()) | blanks.keys(), ctx.hints.get(("lists", *key)), blanks,
+                        masks)
         try:
             with fields.inside():
                 fields.name()
@@ -82,9 +85,11 @@ def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once
                     f"{fields.written(found.name)!r}, which stands for other containers in every iteration",
                     "keep the same items in every iteration", "SG104")) from None
             if found.blank is not None:
-                ctx.hints["blanks", trial.blanks, *key] = blanks | {found.name: found.blank}
+                ctx.hints["blanks", trial.blanks, *key] = {**blanks, **found.beside, found.name: found.blank}
             else:
                 ctx.hints[key] = fields.asked - blanks.keys() | {found.name}
+        except Unalike as found:
+            ctx.hints["masks", *key] = masks | {found.which: masks.get(found.which, 0) + 1}
         except ListChanged as found:
             if found.changed.depth != fields.depth:
                 raise
@@ -253,7 +258,7 @@ def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[st
             not_floating(ctx, stmt, name)
             kind, carry.floating = kind_of(carry.before[name]), carry.floating - {name}
         if kind is None:
-            raise _changing(ctx, stmt, carry, name, names.get(name))
+            raise _changing(ctx, stmt, carry, name, names)
         carry.kinds[name] = kind
     if carry.kinds != known:
         raise CarryCorrected
@@ -274,10 +279,15 @@ def _check_unbound(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names:
                                           "give it a value before the loop", "SG107"))
 
 
-def _changing(ctx: Context, stmt: ast.For | ast.While, carry: Carry, name: str, value: Value) -> Exception:
+def _changing(ctx: Context, stmt: ast.For | ast.While, carry: Carry, name: str,
+              names: Mapping[str, Value]) -> Exception:
     """What to raise where a name is of another kind after the body than before it."""
-    before = carry.before.get(name)
+    before, value = carry.before.get(name), names.get(name)
     blank = blank_of(before, value)
+    if blank is not None and blank.made is Masked:
+        found = {n: blank_of(v, names.get(n)) for n, v in carry.before.items()
+                 if n.isidentifier() or n in carry.fields.places}
+        return Rebound(name, blank, {n: b for n, b in found.items() if b is not None and b.made is Masked})
     if blank is not None and (carry.trial.blanks or blank.made is ChosenText or isinstance(before, NoneOr)
                               or isinstance(value, NoneOr)):
         return Rebound(name, blank)
@@ -326,10 +336,10 @@ def after_loop(ctx: Context, carry: Carry, names: dict[str, Value], last: dict[s
         elif name.startswith("%") or _unchanged(carry, name, value):
             continue
         elif isinstance(value, Maybe) and value.when:
-            found = _last_value(ctx, value.value, last)
+            found = last_value(ctx, value.value, last)
             result[name] = found if isinstance(found, Maybe) else replace(value, value=found)
         else:
-            found = _last_value(ctx, value, last) if sure or trips else Maybe(None)
+            found = last_value(ctx, value, last) if sure or trips else Maybe(None)
             # Inside of another loop, the name may have its value from an iteration before.
             outermost = ctx.builder.innermost_loop <= ctx.frame.depth
             result[name] = found if sure else Maybe(found, trips=trips) if (
@@ -353,40 +363,3 @@ def bound_by_loop(ctx: Context, name: str, value: Maybe) -> Value:
     never = call("eq", Load(value.trips, (), INT), const(0, INT), dtype=BOOL)
     raise_if(ctx, never, lambda: fail(ctx, failure))
     return value.value
-
-
-def _last_value(ctx: Context, value: Value, last: dict[str, Ix | None]) -> Value:
-    """A value of the last iteration seen from behind the loop."""
-    found = {s for part in _parts(value) for s in part.symbols}
-    used = [v for v in last if v in found]
-    if not used:
-        return value
-    if any(last[v] is None for v in used):
-        return Maybe(None)
-    if is_tree(value):
-        found_in = [_last_value(ctx, v, last) for _, v in leaves_of(value)]
-        whole = not any(isinstance(v, Maybe) for v in found_in)
-        return rebuilt(form_of(value), iter(found_in), -1) if whole else Maybe(None)
-    mapping = {v: last[v] for v in used}
-    if isinstance(value, IntValue):
-        return int_value(value.ix.subs(mapping), value.dtype)  # type: ignore[arg-type]
-    if isinstance(value, ViewValue):
-        view = value.view
-        moved = View(view.array, tuple(n.subs(mapping) for n in view.shape),  # type: ignore[arg-type]
-                     tuple(i.subs(mapping) for i in view.index), view.dtype)  # type: ignore[arg-type]
-        if not any(i is not None and i.elems for i in mapping.values()):
-            return ViewValue(moved, value.scalar, value.weak)
-        if value.scalar:  # a number: it stays what it is
-            return ctx.builder.fresh_copy(ViewValue(moved, True, value.weak), "last")
-    return Maybe(None)
-
-
-def _parts(value: Value) -> list[Ix]:
-    """The indices in a value, and in what it holds."""
-    found: list[Ix] = []
-    for part in contained(value):
-        if isinstance(part, IntValue):
-            found.append(part.ix)
-        elif isinstance(part, ViewValue):
-            found += [*part.view.shape, *part.view.index]
-    return found

@@ -306,8 +306,8 @@ def copied(ctx: Context, a: Value, order: str = "K", subok: bool = False) -> Val
 def copied_in_order(ctx: Context, a: Value, order: str = "C") -> Value:
     """The method, which does not keep the order."""
     if isinstance(a, SelectedColumns):
-        return SelectedColumns(replace(a.rows, table=None))
-    return replace(a, table=None) if isinstance(a, Masked) else copied(ctx, a, order)
+        return SelectedColumns(replace(a.rows, table=None, own=False))
+    return replace(a, table=None, own=False) if isinstance(a, Masked) else copied(ctx, a, order)
 
 
 def astype(ctx: Context, a: Value, dtype: Value, order: str = "K", casting: str = "unsafe", subok: bool = True,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +16,7 @@ from sdfgad.errors import SourceLine
 from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.context import Context, restore_contents
+from sdfgad.frontend.masking import same_mask
 from sdfgad.frontend.none_or import NOWHERE, Blank, filled
 from sdfgad.frontend.settled import growing
 from sdfgad.frontend.structures import (
@@ -27,20 +28,25 @@ from sdfgad.frontend.structures import (
     leaves_of,
     mutable_parts,
     rebuilt,
+    selections,
     taken_in,
 )
-from sdfgad.frontend.values import Grown, ListValue, Maybe, Record, Unbound, Value, contained
+from sdfgad.frontend.values import Grown, ListValue, Masked, Maybe, Record, Unbound, Value, contained
 
 SHARED = -2
 """The depth of a container that several names stand for, of which one has been bound anew on some way."""
 
 
 class Rebound(Exception):
-    """A loop or branch binds `name` to another container, or to None or a value: its leaves have to be names."""
+    """A loop or branch binds `name` to another container, or to None or a value: its leaves have to be names.
 
-    def __init__(self, name: str, blank: Blank | None = None) -> None:
+    beside: blanks of names that change together with this one.
+    """
+
+    def __init__(self, name: str, blank: Blank | None = None,
+                 beside: Mapping[str, Blank] = MappingProxyType({})) -> None:
         super().__init__(name)
-        self.name, self.blank = name, blank
+        self.name, self.blank, self.beside = name, blank, beside
 
 
 class Unlike(Exception):
@@ -49,6 +55,14 @@ class Unlike(Exception):
     def __init__(self, name: str, what: str) -> None:
         super().__init__(name, what)
         self.name, self.what = name, what
+
+
+class Unalike(Exception):
+    """What a mask was thought to select, number `which` of those in a container, has come to have another mask."""
+
+    def __init__(self, which: str) -> None:
+        super().__init__(which)
+        self.which = which
 
 
 class ListChanged(Exception):
@@ -75,13 +89,16 @@ class Fields:
 
     A field is in its dict or object while statements run, and under a name of its own while loops and branches look
     after names; it is never in both places, as that would be a second reference to its array. blanks: what stands for
-    values of names that may be None.
+    values of names that may be None. masks: for a loop, which of the equal masks before it are to be one name, those of
+    one number; 0 where nothing is said.
     """
 
     def __init__(self, ctx: Context, bound: Set[str] = frozenset(),
-                 changed: ListChanged | None = None, blanks: Mapping[str, Blank] = MappingProxyType({})) -> None:
+                 changed: ListChanged | None = None, blanks: Mapping[str, Blank] = MappingProxyType({}),
+                 masks: Mapping[str, int] | None = None) -> None:
         names = ctx.frame.names
-        self.ctx, self.asked, self.blanks = ctx, frozenset(bound), blanks
+        self.ctx, self.asked, self.blanks, self.masks = ctx, frozenset(bound), blanks, masks
+        self.leading: dict[str, tuple[int, Masked]] = {}  # names of masks, and what has them now
         self.bound = frozenset(n for n in bound if n in blanks and n.isidentifier()
                                or n in names and (n in blanks or is_tree(taken_in(ctx, names[n]))))
         self.depth, self.changed = len(ctx.builder.regions), changed
@@ -135,6 +152,7 @@ class Fields:
 
     def name(self) -> None:
         """Fields and leaves become names."""
+        self.leading.clear()
         for name in [n for n, b in self.blanks.items() if b.made is Unbound and n not in self.trees]:
             self.ctx.frame.names.setdefault(name, NOWHERE)
         for name in sorted(self.bound & self.ctx.frame.names.keys()):
@@ -162,11 +180,14 @@ class Fields:
     def _spread(self, name: str) -> None:
         names = self.ctx.frame.names
         value = self._whole(name, names[name])
-        tree = self.trees.setdefault(name, _tree(name, value))
+        if name not in self.trees:
+            self.trees[name] = self._with_one_mask(_tree(name, value), value)
+        tree = self.trees[name]
         if isinstance(value, Maybe):
             raise Unlike(name, f"{name} is not bound on every way")
         if (what := difference(tree.form, form_of(value), name)):
             raise Unlike(name, what)
+        self._check_masks(tree, value)
         del names[name]
         self.apart.add(name)
         parts = mutable_parts(value)
@@ -177,6 +198,24 @@ class Fields:
                 self.frozen.append((part, part.depth))
                 part.depth = SHARED
         names.update(zip(tree.leaves, (v for _, v in leaves_of(value)), strict=True))
+
+    def _with_one_mask(self, tree: Tree, value: Value) -> Tree:
+        """The same, where masks that are equal have one name."""
+        leaves = list(tree.leaves)
+        masks = self.masks
+        for k, chosen in selections(value) if masks is not None else ():
+            number = masks.get(tree.written[k], 0) if masks else 0
+            leaves[k] = next((name for name, (other, first) in self.leading.items()
+                              if number == other and same_mask(first, chosen)), leaves[k])
+            self.leading.setdefault(leaves[k], (number, chosen))
+        return replace(tree, leaves=tuple(leaves))
+
+    def _check_masks(self, tree: Tree, value: Value) -> None:
+        """Whether those that have one name are equal still."""
+        for k, chosen in selections(value):
+            _, first = self.leading.setdefault(tree.leaves[k], (0, chosen))
+            if not same_mask(first, chosen):
+                raise Unalike(tree.written[k])
 
     def _whole(self, name: str, value: Value) -> Value:
         """The container that a name stands for."""
@@ -218,15 +257,15 @@ class Fields:
     def put_back(self) -> None:
         """Names become fields, those that only some ways have set as well: `settled` tells."""
         names = self.ctx.frame.names
+        held = {leaf: names.pop(leaf) for tree in self.trees.values() for leaf in tree.leaves if leaf in names}
         for name, tree in self.trees.items():
-            self._gather(name, tree)
+            self._gather(name, tree, {leaf: held[leaf] for leaf in tree.leaves if leaf in held})
         for name in [n for n in names if n in self.places]:
             record, key = self.places[name]
             record.items[key] = names.pop(name)
 
-    def _gather(self, name: str, tree: Tree) -> None:
+    def _gather(self, name: str, tree: Tree, found: dict[str, Value]) -> None:
         names = self.ctx.frame.names
-        found = {leaf: names.pop(leaf) for leaf in tree.leaves if leaf in names}
         empty = name in self.apart and not tree.leaves
         self.apart.discard(name)
         if not found and not empty:
@@ -234,7 +273,7 @@ class Fields:
         if name in names and not isinstance(names[name], Maybe):  # back already, some of its leaves are others now
             leaves = [v for _, v in leaves_of(self._whole(name, names[name]))]
             found = dict(zip(tree.leaves, leaves, strict=True)) | found
-        if len(found) < len(tree.leaves) or any(isinstance(v, Maybe) for v in found.values()):
+        if found.keys() < set(tree.leaves) or any(isinstance(v, Maybe) for v in found.values()):
             names[name] = Maybe(None)
             return
         depth = -1 if name in self.loose else self.depth + 1

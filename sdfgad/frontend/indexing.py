@@ -1,26 +1,20 @@
 """Subscripts: slices as views, integer arrays as gathers and scatters."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import replace
 
 import numpy as np
 
-from sdfgad.frontend.builder import axes, cast, reads_of
-from sdfgad.frontend.caught import check_index
+from sdfgad.frontend.builder import cast
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
     as_array,
-    broadcast,
     constant_array,
     describe,
     expand,
-    project,
     shape_text,
-    to_ix,
 )
-from sdfgad.frontend.layout import is_turned
+from sdfgad.frontend.gathers import Gather, gather, nest, plan_gather, scatter, store_at
 from sdfgad.frontend.masking import (
     as_masked,
     beside_columns,
@@ -40,31 +34,23 @@ from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
     Block,
-    Lazy,
     ListValue,
     Masked,
     MaskPlaces,
-    Position,
     SelectedColumns,
-    Shape,
     SliceValue,
     Value,
     ViewValue,
     is_int,
     is_number,
 )
-from sdfgad.frontend.views import as_view, basic, check_writable, one_index, scalar_of, slice_range, template, to_int
-from sdfgad.ir.expr import Expr, Load, call
-from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Loop, Range
-
-# From the position within the index arrays and the position in the other dimensions to one index.
-Rule: TypeAlias = Callable[[Position, Position], Ix]
+from sdfgad.frontend.views import as_view, basic, check_writable, scalar_of, template, to_int
+from sdfgad.ir.index import ix
 
 
 def subscript(ctx: Context, base: ArrayValue, items: Value, any_order: bool = False) -> Value:
     """`base[items]`; `any_order`: what a mask chooses may come in an order that is not NumPy's."""
-    if any(_is_selected(base, _items(items), k) for k in range(len(_items(items)))):
+    if is_at_selected(base, items):
         return _gather_selected(ctx, base, items)
     parts = expand_items(ctx, base, items)
     if any(is_mask(p) for p in parts):
@@ -90,18 +76,48 @@ def _is_selected(base: ArrayValue, items: tuple, k: int) -> bool:
     return base.shape[first:first + item.mask.ndim] != item.mask.shape
 
 
-def _gather_selected(ctx: Context, base: ArrayValue, items: Value) -> Masked:
-    """`x[i + 1, j]` where `i, j = np.nonzero(mask)`: selected by the mask from what all places would take."""
+def is_at_selected(base: Value, items: Value) -> bool:
+    """Whether `base[items]` takes places that a mask has selected from others."""
+    given = _items(items)
+    return isinstance(base, ArrayValue) and any(_is_selected(base, given, k) for k in range(len(given)))
+
+
+def _at_all(ctx: Context, base: ArrayValue, items: Value) -> tuple[Masked, tuple[Value, ...]]:
+    """Selected places, `x[i + 1, j]` where `i, j = np.nonzero(mask)`, as those that all would take, and one of them."""
     given = [as_masked(ctx, p) for i in _items(items) for p in (
         i.parts if isinstance(i, MaskPlaces) and i.part is None else (i,))]
     lead = next(k for k, i in enumerate(given) if isinstance(i, Masked))
     chosen = [i for i in given if isinstance(i, Masked)]
     first = chosen[0]
+    if any(i.values.dtype.kind == "b" for i in chosen):
+        raise ctx.refuse("a condition on data selected by a mask as a mask of something else",
+                         "select that with the same mask first: y[mask][condition]", "SG105")
     apart = any(not isinstance(i, Masked) and not is_int(i) for i in given[:lead + len(chosen)])
     if apart or not all(same_mask(first, i) and i.values.ndim == i.mask.ndim for i in chosen):
         raise ctx.refuse("places of a mask combined with other indices", "index the other dimensions first", "SG105")
-    found = subscript(ctx, base, tuple(over_mask(ctx, i, 0) if isinstance(i, Masked) else i for i in given))
-    return Masked(found, first.mask, first.key, first.table)
+    return first, tuple(over_mask(ctx, i, 0) if isinstance(i, Masked) else i for i in given)
+
+
+def _gather_selected(ctx: Context, base: ArrayValue, items: Value) -> Masked:
+    """Selected by the mask from what all places would take."""
+    first, places = _at_all(ctx, base, items)
+    return Masked(subscript(ctx, base, places), first.mask, first.key, first.table)
+
+
+def _write_selected(ctx: Context, base: ViewValue, items: Value, value: Value) -> None:
+    """`base[i[mask]] = x[mask]`, one after the other: other elements stay what they are."""
+    first, places = _at_all(ctx, base, items)
+    if isinstance(value, Masked) and not same_mask(first, value):
+        raise ctx.refuse("data selected by one mask stored at places that another one selects",
+                         "use the same mask variable on both sides", "SG105")
+    source = value.values if isinstance(value, Masked) else as_array(ctx, value)
+    parts = expand_items(ctx, base, places)
+    beside = sum(isinstance(p, (slice, SliceValue)) for p in parts)
+    if not isinstance(value, Masked) and source.ndim > beside:
+        raise ctx.refuse("an array stored at places that a mask selects: which elements go where depends on the data",
+                         "use the same mask on both sides", "SG105")
+    check_cast(ctx, source, base)
+    scatter(ctx, base, parts, source, first.mask)
 
 
 def masked_part(ctx: Context, base: Masked, items: Value) -> Masked | SelectedColumns | Block:
@@ -109,17 +125,19 @@ def masked_part(ctx: Context, base: Masked, items: Value) -> Masked | SelectedCo
     first, *rest = _items(items)
     if first is None and rest == [slice(None)] and base.values.ndim == base.mask.ndim == 1:
         column = subscript(ctx, base.values, (slice(None), None))
-        return SelectedColumns(replace(base, values=as_array(ctx, column), table=None))
+        return SelectedColumns(replace(base, values=as_array(ctx, column), table=None, own=False))
     if first == slice(None) and len(rest) == base.mask.ndim == 1 and base.values.ndim == 2 and is_mask(
             mask := _item(ctx, rest[0])):
-        return Block(base.values, replace(base, values=base.mask, table=None), side(ctx, mask, base.values.shape[1]))
+        rows = replace(base, values=base.mask, table=None, own=False)
+        return Block(base.values, rows, side(ctx, mask, base.values.shape[1]))
     chosen = [p for p in rest if isinstance(_item(ctx, p), ArrayValue)]
     moved = len(chosen) > 1 or (chosen and any(is_int(p) for p in rest))
     if first != slice(None) or Ellipsis in rest or moved or any(is_mask(_item(ctx, p)) for p in chosen):
         raise ctx.refuse("a subscript of data selected by a mask, whose length depends on the data,",
                          "take parts of the other dimensions before the mask", "SG105")
     values = subscript(ctx, base.values, (*(slice(None),) * base.mask.ndim, *rest))
-    return replace(base, values=as_array(ctx, values), table=base.table if is_stored(base) else None)
+    stored = is_stored(base)
+    return replace(base, values=as_array(ctx, values), table=base.table if stored else None, own=stored and base.own)
 
 
 def _items(items: Value) -> tuple:
@@ -198,148 +216,6 @@ def _item(ctx: Context, item: Value) -> Value:
     raise ctx.refuse(f"{describe(item)} as an index", code="SG105")
 
 
-@dataclass(frozen=True)
-class Gather:
-    """A subscript with integer arrays: result shape, old position of an element, which dimensions the arrays give."""
-
-    shape: Shape
-    index: Callable[[Position], Position]
-    arrays: range
-    sources: frozenset[str]
-    distinct: bool
-
-
-def gather(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> Lazy:
-    """`base[..., indices, ...]`: a copy."""
-    plan = plan_gather(ctx, base, parts)
-    if isinstance(base, Lazy) and base.costly:
-        base = ctx.builder.materialise(base, "tmp")
-    source = base
-    made = ctx.builder.lazy(plan.shape, base.dtype, lambda p: source.at(plan.index(p)), base.reads | plan.sources,
-                            parts=(source,))
-    # Rows of what is in C order are; other parts come in the order of their steps, as NumPy has it.
-    known = (base, *(p for p in parts if isinstance(p, ArrayValue)))
-    if plan.arrays.start == 0 and not any(is_turned(ctx, v) for v in known):
-        made.any_order = False
-    return made
-
-
-def plan_gather(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> Gather:
-    """Where each element comes from, in NumPy's order of dimensions."""
-    advanced = [k for k, p in enumerate(parts) if isinstance(p, ArrayValue) or is_int(p)]
-    arrays = [p for p in parts if isinstance(p, ArrayValue)]
-    common = broadcast(ctx, [a.shape for a in arrays])
-    together = advanced == list(range(advanced[0], advanced[-1] + 1))
-    place = sum(1 for p in parts[:advanced[0]]) if together else 0
-    extents, plain, rules = _plain_dimensions(ctx, base, parts)
-    shape = (*plain[:place], *common, *plain[place:])
-    span = range(place, place + len(common))
-
-    def index(position: Position) -> Position:
-        chosen = position[span.start:span.stop]
-        rest = (*position[:span.start], *position[span.stop:])
-        return tuple(rule(chosen, rest) for rule in rules)
-
-    distinct = len(arrays) == 1 and _all_distinct(ctx, arrays[0], extents)
-    return Gather(shape, index, span, reads_of(*arrays), distinct)
-
-
-def _plain_dimensions(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> tuple[list[Ix], list[Ix], list[Rule]]:
-    plain: list[Ix] = []
-    rules: list[Rule] = []
-    extents: list[Ix] = []
-    for part in parts:
-        if part is None:
-            plain.append(ix(1))
-            continue
-        extent = base.shape[len(rules)]
-        if isinstance(part, ArrayValue):
-            rules.append(_array_rule(ctx, part, extent))
-            extents.append(extent)
-        elif isinstance(part, (slice, SliceValue)):
-            first, count, step = slice_range(ctx, part, extent)
-            rules.append(_slice_rule(len(plain), first, step))
-            plain.append(count)
-        else:
-            rules.append(_fixed_rule(one_index(ctx, part, extent)))
-    return extents, plain, rules
-
-
-def _slice_rule(k: int, first: Ix, step: int) -> Rule:
-    return lambda _, rest: first + rest[k] * step
-
-
-def _fixed_rule(i: Ix) -> Rule:
-    return lambda _, __: i
-
-
-def _array_rule(ctx: Context, array: ArrayValue, extent: Ix) -> Rule:
-    if to_ix(array.at(axes(array.ndim))) is None:
-        array = ctx.builder.materialise(array, "index")
-    domain, position = ctx.builder.domain(array.shape)
-    every = to_ix(array.at(position))
-    if every is not None:
-        check_index(ctx, every, extent, domain)
-        ctx.builder.note_access(every, extent, ctx.here, domain)
-
-    def rule(chosen: Position, _: Position) -> Ix:
-        i = to_ix(array.at(project(array.shape, chosen)))
-        if i is None:
-            raise LookupError("an index array changed its form")
-        return ctx.builder.scope.wrapped(i, extent)
-
-    return rule
-
-
-def _all_distinct(ctx: Context, array: ArrayValue, extents: Sequence[Ix]) -> bool:
-    """Whether an index array known now names no element twice."""
-    if not isinstance(array, ViewValue) or not array.whole or array.view.array not in ctx.builder.constants:
-        return False
-    values = ctx.builder.constants[array.view.array]
-    size = extents[0].const
-    return size is not None and len(np.unique(values % max(size, 1))) == values.size
-
-
-def scatter(ctx: Context, target: ViewValue, parts: Sequence[Value], value: ArrayValue) -> None:
-    """`target[..., indices, ...] = value`: in order, so that the last of several writes to one element stays."""
-    plan = plan_gather(ctx, target, parts)
-    spread = expand(ctx, value, plan.shape)
-    if target.view.array in (spread.reads | plan.sources):
-        spread = ctx.builder.materialise(spread, "tmp")
-    if target.view.array in plan.sources:
-        raise ctx.refuse("an index array that is written through itself", "copy the index array first", "SG105")
-    element = template(spread)
-    ctx.builder.consume(value)
-    sequential = () if plan.distinct else tuple(plan.arrays)
-    _nest(ctx, sequential, plan, lambda at: _store_at(ctx, target, plan, element, at))
-
-
-def _nest(ctx: Context, dims: tuple[int, ...], plan: Gather, body: Callable[[dict[int, Ix]], None],
-          at: dict[int, Ix] | None = None) -> None:
-    at = at or {}
-    if not dims:
-        body(at)
-        return
-    span = Range(ctx.builder.symbol("entry"), ix(0), plan.shape[dims[0]])
-    with ctx.builder.region() as block:
-        ctx.builder.scope.ranges.append(span)
-        _nest(ctx, dims[1:], plan, body, {**at, dims[0]: ix(span.var)})
-    ctx.builder.emit(Loop(span, tuple(block), ctx.builder.source))
-
-
-def _store_at(ctx: Context, target: ViewValue, plan: Gather, element: Callable[[Position], Expr],
-              at: dict[int, Ix], fn: str | None = None) -> None:
-    """Store what is left over once the dimensions in `at` are loops; `fn`: of the element as it is and the new one."""
-    free = tuple(n for k, n in enumerate(plan.shape) if k not in at)
-    domain, inner = ctx.builder.domain(free)
-    rest = iter(inner)
-    position = tuple(at[k] if k in at else next(rest) for k in range(len(plan.shape)))
-    index = target.view.at(plan.index(position))
-    e = cast(element(position), target.dtype)
-    e = e if fn is None else call(fn, Load(target.view.array, index, target.dtype), e)
-    ctx.builder.store(target.view.array, index, e, domain)
-
-
 def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayValue, op: str) -> None:
     """`np.add.at(target, items, value)`: every one of several contributions to an element counts.
 
@@ -359,7 +235,7 @@ def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayVal
     if op == "*":
         element, dims = template(spread), () if plan.distinct else tuple(plan.arrays)
         ctx.builder.consume(value)
-        _nest(ctx, dims, plan, lambda at: _store_at(ctx, target, plan, element, at, "mul"))
+        nest(ctx, dims, plan, lambda at: store_at(ctx, target, plan, element, at, "mul"))
         return
     domain, position = ctx.builder.domain(plan.shape)
     e = cast(spread.at(position), target.dtype)
@@ -373,6 +249,9 @@ def write(ctx: Context, base: Value, items: Value, value: Value, any_order: bool
         raise ctx.refuse(f"an assignment into {describe(base)}", "assign to an element or slice of a named array",
                          "SG105")
     check_writable(ctx, base)
+    if is_at_selected(base, items):
+        _write_selected(ctx, base, items, value)
+        return
     parts = expand_items(ctx, base, items)
     if any(is_mask(p) for p in parts):
         columns = of_columns(parts)

@@ -160,7 +160,7 @@ def of_one_length(ctx: Context, values: tuple[Value, ...]) -> tuple[Value, ...]:
 
 def _cut_like(ctx: Context, value: Masked, least: Masked) -> Masked:
     rows = ctx.invoke(ctx, choosing.first_of, [value.values, least.mask.shape[0].const], {})
-    return replace(least, values=as_array(ctx, rows), table=None)
+    return replace(least, values=as_array(ctx, rows), table=None, own=False)
 
 
 def lasting(ctx: Context, mask: ArrayValue) -> ViewValue:
@@ -204,12 +204,14 @@ def table_of(ctx: Context, mask: ArrayValue) -> PlaceTable:
 
 def is_stored(m: Masked) -> bool:
     """Whether the values have an array of their own, which all names of this value share."""
-    return m.table is not None and isinstance(m.values, ViewValue)
+    return (m.table is not None or m.own) and isinstance(m.values, ViewValue)
 
 
 def same_mask(a: Masked, b: Masked) -> bool:
     """Whether two compressed values surely have the same mask."""
-    return a.key == b.key or (a.mask.view.array == b.mask.view.array and a.mask.view.index == b.mask.view.index)
+    views = isinstance(a.mask, ViewValue) and isinstance(b.mask, ViewValue)
+    return a.key == b.key or views and (a.mask.view.array, a.mask.view.index) == (
+        b.mask.view.array, b.mask.view.index)
 
 
 def over_mask(ctx: Context, m: Masked, outside: Value) -> ArrayValue:

@@ -19,6 +19,7 @@ from sdfgad.frontend.values import (
     ArrayValue,
     IntValue,
     Lazy,
+    Masked,
     NoneOr,
     Reading,
     Shape,
@@ -78,6 +79,8 @@ def same(a: Value, b: Value) -> bool:
         return (a.view, a.scalar, a.weak, a.readonly) == (b.view, b.scalar, b.weak, b.readonly)
     if isinstance(a, tuple):
         return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, Masked):
+        return same(a.mask, b.mask) and same(a.values, b.values)
     if isinstance(a, NoneOr):
         return same(a.there, b.there) and same(a.value, b.value)
     if isinstance(a, ChosenText):

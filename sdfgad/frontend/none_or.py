@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from sdfgad.frontend.chosen_texts import ChosenText, are_chosen, numbered_text, with_numbers
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.merge import Kind, kind_of, same
+from sdfgad.frontend.selections import as_selected, dimensions_of_mask
 from sdfgad.frontend.structures import Form, form_of, leaves_of, rebuilt
-from sdfgad.frontend.values import Lazy, NoneOr, Unbound, Value
+from sdfgad.frontend.values import Lazy, Masked, NoneOr, Unbound, Value
 from sdfgad.ir.expr import const
 
 NOWHERE = Unbound(False, None)
@@ -25,17 +26,20 @@ NOWHERE = Unbound(False, None)
 @dataclass(frozen=True)
 class Blank:
     """What stands in place of a value where there is none: zeros of its kinds. made: for None, a name not bound, or
-    a text of which data choose one, which is never missing."""
+    what is never missing: a text of which data choose one, and data selected by a mask of so many `dimensions`."""
 
     form: Form | None
     kinds: tuple[Kind, ...]
     made: Callable[..., Value] = NoneOr
+    dimensions: int = 0
 
 
 def blank_of(*values: Value) -> Blank | None:
     """The blank for ways of which some leave None, or a name not bound, and others a value; None if they do not."""
     if are_chosen(values):
         return Blank(None, (), ChosenText)
+    if (dimensions := dimensions_of_mask(values)) is not None:
+        return Blank(None, (), Masked, dimensions)
     inner = [with_numbers(v.value if isinstance(v, NoneOr) else v) for v in values]
     some = [v for v in inner if v is not None]
     absent = {type(v) if isinstance(v, NoneOr) else NoneOr for v in values if v is None or isinstance(v, NoneOr)}
@@ -51,6 +55,8 @@ def filled(blank: Blank, value: Value) -> Value:
     """A value, or none, as what may be either."""
     if blank.made is ChosenText:
         return numbered_text(value)
+    if blank.made is Masked:
+        return as_selected(value, blank.dimensions)
     if value is None or value is NOWHERE:
         return blank.made(False, rebuilt(blank.form, map(_zero, blank.kinds), -1))
     return value if isinstance(value, NoneOr) else blank.made(True, with_numbers(value))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend.arithmetic import items_of, kept
-from sdfgad.frontend.callbacks import called, filled, tried, zeros_of
+from sdfgad.frontend.callbacks import called, filled, tried, whole, zeros_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, convert, describe, lift
 from sdfgad.frontend.routines import Traced, Translated, both_read, held, routine, stored
@@ -59,7 +59,7 @@ class OwnRule(Shown, Translated):
                              "a function with a rule takes arguments by position", "SG135")
         ctx.rules_open.append(self)
         try:
-            given = [kept(ctx, a) for a in bound.args]
+            given = [kept(ctx, a) for a in whole(ctx, bound.args, _name(self))]
             return self.translated(ctx, given) if ctx.own_rules else self.value(ctx, given)
         finally:
             ctx.rules_open.pop()

@@ -107,8 +107,9 @@ def item_at(ctx: Context, value: Value, items: Value) -> Value:
     if made is not None:
         item = made[1](place(ctx, made[0], first))
         return subscript(ctx, item, tuple(rest)) if rest else item
-    if isinstance(value, Masked) and isinstance(first, Masked) and first.values.dtype == BOOL and not rest:
-        return _selected_again(ctx, value, first)
+    if isinstance(value, Masked) and isinstance(first, Masked) and first.values.dtype == BOOL:
+        found = _selected_again(ctx, value, first)
+        return masked_part(ctx, found, (slice(None), *rest)) if rest else found
     if isinstance(value, Masked) and isinstance(first, (slice, SliceValue)) and first != slice(None):
         value = packed(ctx, value)
     if isinstance(value, Masked) and value.first is not None and isinstance(first, (slice, SliceValue)):

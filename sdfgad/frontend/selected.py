@@ -171,7 +171,7 @@ def _fitted(ctx: Context, callee: Callable[..., Any], arguments: Sequence[Value]
             at.rows.mask.ndim == 1):
         rows = at.rows
         found = ctx.invoke(ctx, choosing.lstsq_of_columns, [rows.values, values, rows.mask, given.get("option")], {})
-        return replace(rows, values=as_array(ctx, found), table=None), Opaque(), Opaque(), Opaque()
+        return replace(rows, values=as_array(ctx, found), table=None, own=False), Opaque(), Opaque(), Opaque()
     if given.keys() > {"at", "values", "option"} or not isinstance(at, Masked) or not isinstance(values, Masked) or (
             at.mask.ndim, values.values.ndim) != (1, 1) or not same_mask(at, values):
         return None

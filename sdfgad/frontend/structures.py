@@ -5,13 +5,19 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from sdfgad.frontend.chosen_texts import ChosenText
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.outside import found_outside, outside
-from sdfgad.frontend.values import ListValue, NoneOr, Record, Value, contained
+from sdfgad.frontend.values import ListValue, Masked, NoneOr, Record, Value, contained
 from sdfgad.trees import DICTS, assembled, contents, is_named, is_plain_dataclass, step
+
+_UNNAMED = (NoneOr, ChosenText, Masked)
+"""What is one value where it is written, however many parts it has."""
+_SINGLE: Mapping[type, str] = MappingProxyType({
+    ChosenText: "a text that data choose", Masked: "data selected by a mask"})
 
 
 @cache
@@ -38,6 +44,8 @@ def items_in(value: Value) -> Mapping[Any, Value] | None:
         return {"?": value.there, "": value.value}
     if isinstance(value, ChosenText):
         return {"": value.number}
+    if isinstance(value, Masked):
+        return {"?": value.mask, "": value.values}
     return contents(value) if isinstance(value, (tuple, list)) else None
 
 
@@ -78,8 +86,18 @@ def leaves_of(value: Value, path: str = "") -> Iterator[tuple[str, Value]]:
         yield from leaves_of(item, path + _step(kind, key))
 
 
+def selections(value: Value, first: int = 0) -> Iterator[tuple[int, Masked]]:
+    """What masks select in a container, each with the number of the leaf that its mask is."""
+    if isinstance(value, Masked):
+        yield first, value
+        return
+    for item in (items_in(value) or {}).values():
+        yield from selections(item, first)
+        first += sum(1 for _ in leaves_of(item))
+
+
 def _step(kind: type, key: Any) -> str:
-    return key if issubclass(kind, (NoneOr, ChosenText)) else f"[{key}]" if kind is ListValue else step(kind, key)
+    return key if issubclass(kind, _UNNAMED) else f"[{key}]" if kind is ListValue else step(kind, key)
 
 
 def rebuilt(form: Form | None, leaves: Iterator[Value], depth: int) -> Value:
@@ -93,6 +111,8 @@ def rebuilt(form: Form | None, leaves: Iterator[Value], depth: int) -> Value:
             there, items[""])
     if form.kind is ChosenText:
         return ChosenText(items[""])
+    if form.kind is Masked:
+        return Masked(items[""], items["?"], object(), own=True)
     if issubclass(form.kind, tuple):
         return assembled(form.kind if is_named(form.kind) else tuple, items)
     if issubclass(form.kind, (list, deque)):
@@ -129,6 +149,6 @@ def difference(before: Form | None, after: Form | None, path: str) -> str:
 
 
 def _named(form: Form | None) -> str:
-    if form is None or issubclass(form.kind, (NoneOr, ChosenText)):
-        return "a single value" if form is None else "None or a value"
+    if form is None or issubclass(form.kind, _UNNAMED):
+        return "a single value" if form is None else _SINGLE.get(form.kind, "None or a value")
     return f"a {form.kind.__name__}"

@@ -16,7 +16,7 @@ from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.halves import is_half, now, write_half
 from sdfgad.frontend.in_place import ask_for_arrays
-from sdfgad.frontend.indexing import expand_items, subscript, write
+from sdfgad.frontend.indexing import expand_items, is_at_selected, subscript, write
 from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.masking import CHOSEN, check_cast, is_stored, write_masked
 from sdfgad.frontend.meshes import Mesh, part_of_mesh, put_at_places, write_mesh
@@ -223,10 +223,12 @@ def _update_elements(ctx: Context, base: ArrayValue, items: Value, ufunc: np.ufu
     if isinstance(old, ViewValue) and not old.scalar:
         update(ctx, old, ufunc, value)
         return
-    parts = expand_items(ctx, base, items)
+    chosen = is_at_selected(base, items)
+    parts = () if chosen else expand_items(ctx, base, items)
     result = arithmetic.binary(ctx, ufunc, old, value)
     data = result.rows if isinstance(result, SelectedColumns) else result
     data = data.values if isinstance(data, Masked) else data
-    if not is_number(data) and not isinstance(data, IntValue) and any(isinstance(p, ArrayValue) for p in parts):
+    if not is_number(data) and not isinstance(data, IntValue) and (
+            chosen or any(isinstance(p, ArrayValue) for p in parts)):
         _check_update(ctx, data, base)
     _write(ctx, base, items, result, any_order=is_number(value))

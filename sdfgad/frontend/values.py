@@ -130,9 +130,10 @@ class Masked:
 
     values: ArrayValue  # in the shape of the mask, or with trailing dimensions
     mask: ViewValue
-    key: int  # the number of the formula of the mask
+    key: object  # the number of the formula of the mask
     table: PlaceTable | None = None  # the places of the mask, where somebody may ask for single ones
     first: IntValue | None = None  # how many, where they come first
+    own: bool = False  # without a table, too: whether the values have an array that all names of this value share
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +223,7 @@ class Grown:
 
 @dataclass(eq=False)
 class Record:
-    """A dict, or an object that is what its attributes say, of the class `form`; `depth` is the region it was made in.
-    """
+    """A dict, or an object that is what its attributes say, of class `form`; `depth` is the region it was made in."""
 
     form: type
     items: dict[Any, Value]

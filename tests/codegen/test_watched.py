@@ -27,7 +27,7 @@ N = 64
 DIGITS = 1e-9
 """Libraries may add up in another order with several threads."""
 # Its arrays shrink with the data.
-GRADIENTS = [name for name in names() if kernel_of(name).gradient != "none" and name != "mandelbrot2"]
+GRADIENTS = [name for name in names() if kernel_of(name).gradient != "none"]
 
 
 @pytest.fixture(autouse=True)

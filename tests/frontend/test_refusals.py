@@ -83,13 +83,6 @@ def unbound(x):
 CASES[-1] = (CASES[-1][0], (X,), 3, "'y', which has no value yet")
 
 
-@refused(3, "'y', which may be undefined here", X)
-def maybe_undefined(x):
-    if x[0] > 0:
-        y = x[x > 0]
-    return np.sum(y)
-
-
 @refused(4, "'y', which is 2 on some paths, and on others an array of shape (6) and dtype float64", X)
 def number_or_array(x):
     y = 2

@@ -14,10 +14,8 @@ import sdfgad
 from npbench_suite.kernel import Kernel, load, names
 from tests.npbench.calls import DIFFERENTIABLE, SIZES, active, direction, factors, paired, run, sample, slope
 
-# Its arrays shrink with the data.
-REFUSED = "mandelbrot2"
 CASES = [pytest.param((name, size), id=f"{name}-{size}", marks=pytest.mark.slow if size else ())
-         for name in DIFFERENTIABLE if name != REFUSED for size in SIZES]
+         for name in DIFFERENTIABLE for size in SIZES]
 
 
 @dataclass(frozen=True)
@@ -62,13 +60,6 @@ def case(request: pytest.FixtureRequest) -> Case:
 def test_every_program_is_covered() -> None:
     assert set(names()) - set(DIFFERENTIABLE) == {"crc16", "nussinov"}
     assert len(DIFFERENTIABLE) == 52
-
-
-def test_arrays_that_shrink_with_the_data_are_refused() -> None:
-    kernel = load(REFUSED)
-    with pytest.raises(sdfgad.UnsupportedError, match="length depends on the data"):
-        sdfgad.grad(kernel.program, wrt=kernel.scalars, output=kernel.output, reduce="sum")(
-            *sample(kernel, 0, wide=True).values())
 
 
 @pytest.mark.parametrize("name", ["crc16", "nussinov"])

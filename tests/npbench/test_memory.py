@@ -14,11 +14,9 @@ from sdfgad.ir.walk import all_writes
 from sdfgad.pipeline import Derivative, Request, derive
 from tests.npbench.calls import DIFFERENTIABLE, sample
 
-# Its arrays shrink with the data.
-REFUSED = "mandelbrot2"
 QUICK = {"adi", "cholesky2", "channel_flow", "softmax", "stockham_fft"}
 THREADS = 2
-CASES = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in DIFFERENTIABLE if n != REFUSED]
+CASES = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in DIFFERENTIABLE]
 
 
 def derived(kernel: Kernel, arguments: dict[str, Any]) -> tuple[Derivative, Bound]:

@@ -10,14 +10,12 @@ from npbench_suite.kernel import load
 from tests.npbench.calls import DIFFERENTIABLE, active, direction, paired, run, sample
 
 QUICK = ("hdiff", "lu", "gemm", "spmv")
-REFUSED = {"mandelbrot2": "length depends on the data"}
 STEP = 1e-5
 
 
 def cases():
     for name in DIFFERENTIABLE:
-        if name not in REFUSED:
-            yield pytest.param(name, id=name, marks=() if name in QUICK else pytest.mark.slow)
+        yield pytest.param(name, id=name, marks=() if name in QUICK else pytest.mark.slow)
 
 
 @pytest.mark.parametrize("name", cases())
@@ -45,13 +43,3 @@ def test_products_with_the_hessian(name):
         expected = (np.asarray(above[n]) - below[n]) / (2 * STEP)
         scale = float(np.max(np.abs(expected), initial=0.0)) + least / STEP
         np.testing.assert_allclose(by_one[n], expected, rtol=0.0, atol=1e-5 * scale + least / STEP, err_msg=n)
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_refused(name):
-    kernel = load(name)
-    arguments = sample(kernel, 0, wide=True)
-    along = {n: d for n, d in direction(kernel, arguments).items() if isinstance(d, np.ndarray)}
-    along = along or direction(kernel, arguments)
-    with pytest.raises(sdfgad.UnsupportedError, match=REFUSED[name]):
-        sdfgad.hvp(kernel.program, tuple(arguments.values()), along, output=kernel.output, reduce="sum")

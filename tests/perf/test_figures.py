@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import sdfgad
 from npbench_suite.harness.machine import Machine
-from npbench_suite.perf import busy, cli, document, interleave, task
+from npbench_suite.perf import busy, cli, compile_times, document, interleave, task
 from npbench_suite.perf.interleave import Call, Ratio, interleaved
 from npbench_suite.perf.results import Results
 from npbench_suite.perf.subjects import SUBJECTS, enlarged
@@ -161,10 +162,19 @@ def test_every_part_has_names_and_a_placeholder() -> None:
 
 
 def test_a_task_comes_back_or_says_why(tmp_path: Path) -> None:
-    found = task.run_task(Task("compile", "mandelbrot2", (1,), 1, 1.0), tmp_path, 120.0)
-    assert found == {"derive": 0.0, "build": 0.0, "refused": "SG105"}
+    found = task.run_task(Task("compile", "trisolv", (1,), 1, 1.0), tmp_path, 120.0)
+    assert found["derive"] > 0.0 < found["build"] and not found["refused"]
     assert "KeyError" in task.run_task(Task("compile", "no_such", (1,), 1, 1.0), tmp_path, 120.0)["failed"]
     assert task.run_task(Task("compile", "lu", (1,), 1, 1.0), tmp_path, 0.1)["failed"] == "stopped after 0.1 s"
+
+
+def test_a_program_that_is_not_taken_has_the_code_of_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refusing(*_: object) -> None:
+        raise sdfgad.UnsupportedError("this one", code="SG105")
+
+    monkeypatch.setattr(compile_times, "derive", refusing)
+    found = compile_times.measure(Task("compile", "trisolv", (1,), 1, 1.0))
+    assert found == {"derive": 0.0, "build": 0.0, "refused": "SG105"}
 
 
 def test_the_complaint_is_the_line_that_names_the_error() -> None:

@@ -22,9 +22,7 @@ from tests.support.validation import Validator
 from tests.validation.targets import TARGETS
 from tests.validation.witnesses import NOWHERE, WITNESSES
 
-REFUSED = "mandelbrot2"
-"""Its arrays shrink with the data."""
-SAMPLES = dict.fromkeys((*(f"{name}-0" for name in DIFFERENTIABLE if name != REFUSED),
+SAMPLES = dict.fromkeys((*(f"{name}-0" for name in DIFFERENTIABLE),
                          *(name for name in WITNESSES if "-" in name)))
 
 
@@ -55,7 +53,7 @@ def test_passes_keep_the_meaning_of_benchmark_programs(case):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [f"{name}-{size}" for name in DIFFERENTIABLE if name != REFUSED for size in (0, 1, 2)])
+@pytest.mark.parametrize("case", [f"{name}-{size}" for name in DIFFERENTIABLE for size in (0, 1, 2)])
 def test_passes_keep_the_meaning_of_benchmark_programs_with_usual_thresholds(case):
     assert validate_sample(case).fired
 

@@ -39,7 +39,7 @@ def added_atomically(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", [n if n in LIKELY else pytest.param(n, marks=pytest.mark.slow)
-                                  for n in DIFFERENTIABLE if n != "mandelbrot2"])
+                                  for n in DIFFERENTIABLE])
 def test_only_scatters_are_atomic(name: str) -> None:
     found = added_atomically(name)
     assert found == SCATTERS.get(name, set())

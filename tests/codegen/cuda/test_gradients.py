@@ -129,7 +129,7 @@ def test_nothing_to_do() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [n for n in DIFFERENTIABLE if n != "mandelbrot2"])
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
 @pytest.mark.parametrize("least", [False, True], ids=["usual", "shared"])
 def test_npbench(name: str, least: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Refused by name, or right; with all sums shared and temporaries of any size turned, too."""

@@ -15,7 +15,7 @@ from tests.support import on_cpu
 
 RANDOM, TOGETHER = 100, 20
 """Random programs, and how many a process runs."""
-NAMES = ([n] for n in (*CASES, *(n for n in DIFFERENTIABLE if n != "mandelbrot2")))
+NAMES = ([n] for n in (*CASES, *DIFFERENTIABLE))
 GROUPS = (*NAMES, *([*map(str, range(n, n + TOGETHER))] for n in range(0, RANDOM, TOGETHER)))
 
 

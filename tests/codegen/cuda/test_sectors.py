@@ -92,8 +92,7 @@ MORE = {"deriche": {"grad_y2"}, "vadv": {"wcon", "grad_utens_stage"}}
 
 
 @pytest.mark.parametrize("name", [n if n in ("lu", "conv2d_bias", "stockham_fft") else
-                                  pytest.param(n, marks=pytest.mark.slow) for n in DIFFERENTIABLE
-                                  if n != "mandelbrot2"])
+                                  pytest.param(n, marks=pytest.mark.slow) for n in DIFFERENTIABLE])
 def test_npbench_moves_what_it_has_to(name: str) -> None:
     """Rows that a thread has a sum each of, windows of images that lie far apart, numbers that lie between others."""
     found = [m for m in moved_by(scheduled(derived(name).program)) if m.moved > LARGE and m.ratio > MOST]

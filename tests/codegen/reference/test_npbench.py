@@ -19,9 +19,7 @@ from tests.npbench.calls import DIFFERENTIABLE, Arguments, active, direction, sa
 
 QUICK = ("atax", "go_fast", "trisolv")
 """Kernels whose graphs DaCe compiles in the quick part of the suite."""
-REFUSED = "mandelbrot2"
-"""Its arrays shrink with the data."""
-KERNELS = tuple(n for n in DIFFERENTIABLE if n != REFUSED)
+KERNELS = tuple(DIFFERENTIABLE)
 CLOSE = 1e-10
 WRONG = frozenset((("trmm", "simplified"), *((n, "optimised") for n in ("trmm", "softmax", "deriche"))))
 """What DaCe 2.0.0b1 makes other results of."""

@@ -19,7 +19,7 @@ def contents(value: Any) -> Mapping[Any, Any] | None:
     """The items by position, key or name of the attribute; None for what is no container of data."""
     form = type(value)
     if is_named(form):
-        return {name: getattr(value, name) for name in form._fields}
+        return {name: getattr(value, name) for name in form._fields} if is_plain_named(form) else None
     if isinstance(value, (tuple, list)):
         return dict(enumerate(value))
     if form in DICTS:
@@ -45,6 +45,16 @@ def _fields(value: Any) -> Mapping[str, Any] | None:
 def is_named(form: type) -> bool:
     """Whether a class is that of a namedtuple."""
     return issubclass(form, tuple) and hasattr(form, "_fields")
+
+
+def is_plain_named(form: type) -> bool:
+    """Whether instances of a namedtuple's class are looked into, compared and ordered as any tuple is."""
+    return all(getattr_static(form, n) is getattr_static(tuple, n) for n in _OF_TUPLES) and not any(
+        hasattr(form, n) for n in ("__bool__", "__getattr__"))
+
+
+_OF_TUPLES = ("__iter__", "__len__", "__getitem__", "__contains__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__",
+              "__ge__", "__hash__", "__getattribute__")
 
 
 def is_plain_dataclass(form: type) -> bool:

@@ -20,7 +20,8 @@ from sdfgad.frontend.records import is_dict, is_guarded, joined
 from sdfgad.frontend.sparse import as_entries, is_entries, is_sparse
 from sdfgad.frontend.strides import Stride
 from sdfgad.frontend.surroundings import LIBRARIES
-from sdfgad.frontend.values import ArrayValue, Opaque, Record, Value, is_number
+from sdfgad.frontend.values import ArrayValue, Method, Opaque, Record, Value, is_int, is_number
+from sdfgad.trees import is_named
 
 _ROOTS = (object, ABC, Generic)
 
@@ -137,12 +138,14 @@ def nothing(self: Any) -> None:
 
 _NAMES: Mapping[np.ufunc, str] = MappingProxyType({
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv", np.divide: "truediv",
-    np.floor_divide: "floordiv", np.remainder: "mod", np.power: "pow", np.matmul: "matmul"})
+    np.floor_divide: "floordiv", np.remainder: "mod", np.power: "pow", np.matmul: "matmul",
+    np.bitwise_or: "or", np.bitwise_and: "and", np.bitwise_xor: "xor", np.left_shift: "lshift",
+    np.right_shift: "rshift"})
 
 
 def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, update: bool = False) -> Value:
     """`left op right`, or `left op= right`: by the class of one of them, or by NumPy's rules."""
-    name = _NAMES.get(ufunc)
+    name = _NAMES[ufunc]
     if is_sparse(left) or is_sparse(right):
         mixed = is_entries(left) or is_entries(right) or ufunc in _BESIDE_PRODUCTS
         left, right = (as_entries(ctx, left), as_entries(ctx, right)) if mixed else (left, right)
@@ -152,24 +155,55 @@ def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, update: b
         result = by_rule(ctx, left, f"__i{name}__", right)
         if result is not NotImplemented:
             return result
-    for one, other, rule in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
-        if not isinstance(one, Record) or not is_own_class(one.form):
-            continue
-        held = inspect.getattr_static(one.form, rule, None)
-        # An array or another class on the left, or a derived one on the right, may have a say before this one has.
-        first = one is left if not isinstance(other, Record) else other.form is one.form
-        plain = is_number(other) and not isinstance(other, np.generic) or is_entries(one)
-        if isinstance(held, FunctionType) and (first or plain):
-            result = ctx.invoke(ctx, held, [one, other], {})
-            if result is not NotImplemented:
-                return result
+    for one, rule in _asked(left, right, name):
+        handed = right if one is left else _handed(ctx, left, right, name)
+        result = NotImplemented if handed is None else by_rule(ctx, one, rule, handed)
+        if result is not NotImplemented:
+            return result
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Stride) and (step := one.combined(ufunc, other)) is not None:
             return step
-    if isinstance(left, Record) or isinstance(right, Record):
+    if isinstance(left, Record) or isinstance(right, Record) or has_rule(left, f"__{name}__") or (
+            has_rule(right, f"__r{name}__") and not isinstance(left, (ArrayValue, np.generic))):
         raise ctx.refuse(f"this operator between {describe(left)} and {describe(right)}",
                          "call a method by its name", "SG102")
     return arithmetic.binary(ctx, ufunc, left, right)
+
+
+def _asked(left: Value, right: Value, name: str) -> list[tuple[Value, str]]:
+    """The operands whose classes say what the operator does, in Python's order: a derived class on the right comes
+    first if its method is another one. None where a class on the left may say it in a way that is not understood."""
+    own, reflected = f"__{name}__", f"__r{name}__"
+    found = [(v, rule) for v, rule in ((left, own), (right, reflected)) if has_rule(v, rule)]
+    if isinstance(left, Record) and form_of(left) is None:
+        return []
+    first, second = form_of(left), form_of(right)
+    if first is None or second is None:
+        return found
+    if first is second:
+        return found if has_rule(left, own) else []
+    other = getattr(first, reflected, None) is not getattr(second, reflected, None)
+    if len(found) == 2 and issubclass(second, first) and other:
+        found.reverse()
+    return found
+
+
+def _handed(ctx: Context, left: Value, right: Value, name: str) -> Value | None:
+    """What the reflected method of `right` is asked about: the number on its left, which NumPy makes one of Python
+    unless the class says that it comes first. None: NumPy looks at the object as an array."""
+    if is_entries(right) or not isinstance(left, np.generic) and (is_number(left) or is_int(left)):
+        return left
+    if isinstance(left, (Record, tuple, list)) or isinstance(left, ArrayValue) and left.weak:
+        return left
+    if not isinstance(left, (ArrayValue, np.generic)):
+        return None
+    if not isinstance(right, Record) or name == "matmul" or hasattr(right.form, "__array__"):
+        return None
+    if getattr(right.form, "__array_ufunc__", left) is None or getattr(right.form, "__array_priority__", 0) > 0:
+        return left
+    if isinstance(left, np.generic):
+        return left.item()
+    return ctx.invoke(ctx, Method(left, "item"), [], {}) if left.ndim == 0 else None
 
 
 _BESIDE_PRODUCTS = frozenset((np.add, np.subtract, np.multiply, np.true_divide, np.divide))
@@ -196,10 +230,17 @@ def compared(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
     return arithmetic.comparison(ctx, ufunc, left, right)
 
 
+def form_of(value: Value) -> type | None:
+    """The class of an object whose methods are Python code of the user's, namedtuples among them."""
+    if isinstance(value, Record):
+        return value.form if is_own_class(value.form) else None
+    return type(value) if isinstance(value, tuple) and is_named(type(value)) else None
+
+
 def has_rule(value: Value, name: str) -> bool:
     """Whether the class of an object has a method of this name written in Python."""
-    return isinstance(value, Record) and is_own_class(value.form) and isinstance(
-        inspect.getattr_static(value.form, name, None), FunctionType)
+    form = form_of(value)
+    return form is not None and isinstance(inspect.getattr_static(form, name, None), FunctionType)
 
 
 def iterated(ctx: Context, value: Value) -> Value:
@@ -207,6 +248,6 @@ def iterated(ctx: Context, value: Value) -> Value:
     return by_rule(ctx, value, "__iter__") if has_rule(value, "__iter__") else value
 
 
-def by_rule(ctx: Context, owner: Record, name: str, *arguments: Value) -> Value:
+def by_rule(ctx: Context, owner: Value, name: str, *arguments: Value) -> Value:
     """What a method written in Python says."""
-    return ctx.invoke(ctx, inspect.getattr_static(owner.form, name), [owner, *arguments], {})
+    return ctx.invoke(ctx, inspect.getattr_static(form_of(owner), name), [owner, *arguments], {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -87,7 +88,7 @@ def reduce(ctx: Context, function: Value, iterable: Value, *initial: Value) -> V
 
 def accumulate(ctx: Context, iterable: Value, func: Value = None, *, initial: Value = None) -> Value:
     items = [kept(ctx, v) for v in (() if initial is None else (initial,)) + tuple(items_of(ctx, iterable))]
-    step = np.add if func is None else func
+    step = operator.add if func is None else func
     return Picked(itertools.accumulate(items, lambda a, b: kept(ctx, ctx.invoke(ctx, step, [a, b], {}))))
 
 

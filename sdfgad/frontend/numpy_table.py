@@ -205,12 +205,14 @@ def _absolute(ctx: Context, x: Value) -> Value:
 
 
 def _divmod(ctx: Context, a: Value, b: Value) -> Value:
+    if classes.has_rule(a, "__divmod__"):
+        return classes.by_rule(ctx, a, "__divmod__", b)
     a, b = kept(ctx, a), kept(ctx, b)
     return binary(ctx, np.floor_divide, a, b), binary(ctx, np.remainder, a, b)
 
 
 def _pow(ctx: Context, a: Value, b: Value) -> Value:
-    return binary(ctx, np.power, a, b)
+    return classes.operated(ctx, np.power, a, b)
 
 
 # iteration

@@ -20,7 +20,7 @@ from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.settled import has, settled
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import ArrayValue, Entries, IntValue, ListValue, Method, Record, Value, contained, is_number
-from sdfgad.trees import assembled, contents, is_named, is_plain_dataclass
+from sdfgad.trees import assembled, contents, is_named, is_plain_dataclass, is_plain_named
 
 _UPDATE = "update the array in place (d[key][...] = ...), or keep it under a name of its own"
 _ABSENT = object()
@@ -181,7 +181,7 @@ def _is_generated(form: type) -> bool:
     """Whether making an instance does nothing but setting what it is given."""
     if is_named(form):
         own = inspect.getattr_static(form, "__init__") is not object.__init__
-        return not own and _is_text(form.__new__)
+        return not own and _is_text(form.__new__) and is_plain_named(form)
     if not is_plain_dataclass(form) or hasattr(form, "__post_init__"):
         return False
     plain = all(f.init and f.default_factory is MISSING for f in fields(form))

@@ -353,6 +353,8 @@ def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
     iterable = taken(ctx, iterated(ctx, iterable), True)
     if isinstance(iterable, Yielding):
         iterable = listed(ctx, iterable)
+    if isinstance(iterable, Grown) and isinstance(iterable.form, (tuple, list)):
+        return ctx.invoke(ctx, choosing.total, [iterable, start], {})
     iterable = as_data(ctx, iterable)
     if isinstance(iterable, (ArrayValue, Masked)):
         total: Value = sum_(ctx, iterable, 0)
@@ -364,8 +366,7 @@ def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
         parts = [builtin_sum(ctx, part, first) for part, first in ((found[:middle], start), (found[middle:], 0))]
         return builtin_sum(ctx, parts, 0)
     for item in found:
-        add = operator.add if isinstance(total, Record) or isinstance(item, Record) else np.add
-        total = ctx.invoke(ctx, add, [total, item], {}) if not (is_int(total) and is_int(item)) else int_value(
+        total = ctx.invoke(ctx, operator.add, [total, item], {}) if not (is_int(total) and is_int(item)) else int_value(
             int_ix(total) + int_ix(item))
     return total
 

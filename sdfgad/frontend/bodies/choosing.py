@@ -27,6 +27,14 @@ def ranked_of_selected(function, values, mask, *options):
     return np.where(np.any(np.isnan(values) & mask), np.nan, found)[()]
 
 
+def total(items, start):
+    """`sum` of items that are no numbers: their operator adds them."""
+    start = start + items[0]
+    for item in items[1:]:
+        start = start + item
+    return start
+
+
 def polyfit_of_selected(x, y, mask, deg):
     if not np.any(mask):
         raise TypeError("expected non-empty vector for x")

@@ -1,0 +1,160 @@
+"""Operators that classes define: namedtuples, which NumPy takes for arrays where they are asked second, and objects
+behind numbers of NumPy."""
+import functools
+import itertools
+import operator
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from sdfgad.errors import UnsupportedError
+from sdfgad.frontend import parse
+from tests.frontend.checking import check, check_both_modes
+
+X = np.array([0.5, 0.7, 1.2, 3.1])
+
+
+class Quaternion(NamedTuple):
+    w: float
+    x: float
+    y: float
+    z: float
+
+    def __mul__(self, o):
+        if not isinstance(o, Quaternion):
+            return Quaternion(*(v * o for v in self))
+        return Quaternion(self.w * o.w - self.x * o.x - self.y * o.y - self.z * o.z,
+                          self.w * o.x + self.x * o.w + self.y * o.z - self.z * o.y,
+                          self.w * o.y - self.x * o.z + self.y * o.w + self.z * o.x,
+                          self.w * o.z + self.x * o.y - self.y * o.x + self.z * o.w)
+
+    __rmul__ = __mul__
+
+    def __add__(self, o):
+        return Quaternion(*[a + b for a, b in zip(self, o)])
+
+    def __radd__(self, o):
+        return self if o == 0 else NotImplemented
+
+    def __neg__(self):
+        return Quaternion(*(-v for v in self))
+
+    def __invert__(self):
+        return Quaternion(self.w, -self.x, -self.y, -self.z)
+
+    def __abs__(self):
+        return np.sqrt(sum(v * v for v in self))
+
+
+class Near(NamedTuple):
+    x: float
+
+    def __eq__(self, other):
+        return abs(self.x - other.x) < 1e-3
+
+
+class Kernel:
+    def __init__(self, s):
+        self.s = s
+
+    def __rmul__(self, o):
+        return Kernel(self.s * o)
+
+    def __radd__(self, o):
+        return Kernel(self.s + o)
+
+    def __rsub__(self, o):
+        return Kernel(o - self.s)
+
+    def __rtruediv__(self, o):
+        return Kernel(o / self.s)
+
+    def __rpow__(self, o):
+        return Kernel(o ** self.s)
+
+
+class Scaled(Kernel):
+    def __add__(self, o):
+        return Kernel(self.s - o.s)
+
+
+class Other(Scaled):
+    def __radd__(self, o):
+        return Kernel(self.s * o.s)
+
+
+class First(Kernel):
+    __array_priority__ = 1000
+
+
+class NoUfuncs(Kernel):
+    __array_ufunc__ = None
+
+
+def rotated(x):
+    p, q = Quaternion(*x), Quaternion(x[1], x[0], x[3], x[2])
+    w, *v = p * q * ~p
+    return w + 2 * v[0] * v[1] + (-p * abs(q))[2]
+
+
+def summed(x):
+    p = Quaternion(*x)
+    total = sum([p, Quaternion(*x[::-1]) * 0.5])
+    return np.prod(total) + np.sum(functools.reduce(operator.mul, [p, total, p]))
+
+
+def in_a_loop(x):
+    q, n = Quaternion(*x), 0
+    while q.w > 0.1 and n < 100:
+        q += q * Quaternion(0.0, 0.1, 0.2, 0.3) * 0.05
+        q *= 1 / abs(q)
+        n += 1
+    return np.sum(q) * q.w
+
+
+def summed_in_a_loop(x):
+    long = [Quaternion(*(x * k)) for k in range(70)]
+    return np.sum(sum(long) * long[3]) + list(itertools.accumulate(long[:3]))[-1].y
+
+
+def of_arrays(x):
+    """NumPy's numbers and arrays on the left make an array of the namedtuple."""
+    return np.sum(x[0] * Quaternion(*x)) + np.sum(x * Quaternion(*x)) + (2.0 * Quaternion(*x))[1]
+
+
+def behind_numbers(x):
+    k = x[0] * Kernel(2.0)
+    k = x[1] + k
+    k = x[2] - k
+    return (np.exp(x[0]) ** (x[3] / k)).s + (np.float64(3.0) * Kernel(x[1])).s
+
+
+def hierarchy(x):
+    """A derived class on the right comes first where its method is another one."""
+    a, b, c = Kernel(x[0]), Scaled(x[1]), Other(x[2])
+    return (b + c).s + 2 * (b + a).s + 3 * (c + b).s + (b + b).s * x[3]
+
+
+def behind_arrays(x):
+    return np.sum((x * First(x[0])).s ** 2) + np.sum((x - NoUfuncs(x)).s) + np.sum((x / NoUfuncs(x[1])).s)
+
+
+@pytest.mark.parametrize("fn", [
+    rotated, summed, in_a_loop, summed_in_a_loop, of_arrays, behind_numbers, behind_arrays, hierarchy])
+def test_derivatives(fn):
+    check_both_modes(fn, (X,))
+
+
+def test_single_precision():
+    """NumPy hands the method a number of Python, which leaves single precision as it is."""
+    check(lambda x: (np.float64(x[0]) * Kernel(x[1:])).s, X.astype(np.float32))
+    check(lambda x: (np.float64(x[0]) * First(x[1:])).s, X.astype(np.float32))
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: x * Kernel(2.0), lambda x: Near(x[0]) == Near(x[1]), lambda x: (x[0] * Quaternion(*x)).w,
+    lambda x: (x[0], 1.0, 1.0, 1.0) + Quaternion(*x) * Kernel(2.0)])
+def test_refused(fn):
+    with pytest.raises(UnsupportedError):
+        parse(fn, (X,), {})

@@ -231,6 +231,10 @@ class LengthsDiffer(ValueError):
     """Arrays whose lengths only the run tells do not go together."""
 
 
+class StepIsZero(ValueError):
+    """The step of a range, which only the run tells."""
+
+
 class MemoryLimitError(SdfgadError, MemoryError):
     """No plan fits the limit: SG3xx. ``floor`` names the arrays that are alive together at the minimum."""
 

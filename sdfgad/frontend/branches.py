@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.attempts import StatementNeeded
+from sdfgad.frontend.chosen_ranges import with_ranges
 from sdfgad.frontend.chosen_texts import with_numbers
 from sdfgad.frontend.comparisons import facts_of
 from sdfgad.frontend.context import BREAK, RESULT, RETURN, Context
@@ -121,7 +122,7 @@ def _stored(ctx: Context, condition: Expr, chosen: Callable[[], Value], other: C
         with builder.region():
             builder.scope.facts.extend(facts_of(condition, positive))
             values.append(kept(ctx, way()))
-    forms = [form_of(with_numbers(v)) for v in values]
+    forms = [form_of(with_ranges(ctx, with_numbers(v))) for v in values]
     trees = forms[0] == forms[1] is not None or blank_of(*values) is not None
     kind = None if trees else _joined(ctx, *values)
     builder.rollback(snapshot)
@@ -340,6 +341,7 @@ def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[Br
         first, second = filled(blank, first), filled(blank, second)
     if form_of(first) != form_of(second):
         first, second = with_numbers(first), with_numbers(second)
+    first, second = with_ranges(ctx, first), with_ranges(ctx, second)
     form = form_of(first)
     if form is not None and form == form_of(second):
         parts = [a if same(a, b) else _phi(ctx, f"{name}_{k}", a, b, outcomes, before) for k, ((_, a), (_, b)) in

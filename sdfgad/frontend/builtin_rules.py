@@ -8,6 +8,7 @@ import itertools
 import math
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.attributes import attribute, has_attribute, sample_of
 from sdfgad.frontend.bodies import order as orders
 from sdfgad.frontend.bodies.mapping import beside
+from sdfgad.frontend.chosen_ranges import stepped
 from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.duplicates import deep, shallow
@@ -36,7 +38,6 @@ from sdfgad.frontend.records import (
 )
 from sdfgad.frontend.run_texts import text_of
 from sdfgad.frontend.settled import Endless, taken
-from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.source import code_of
 from sdfgad.frontend.structures import deque_of
 from sdfgad.frontend.values import (
@@ -66,12 +67,24 @@ def range_(ctx: Context, *ends: Value) -> Value:
         return range(*(int(n) for n in numbers))
     start, stop = (0, numbers[0]) if len(numbers) == 1 else numbers[:2]
     step = numbers[2] if len(numbers) == 3 else 1
-    if isinstance(step, IntValue) or step == 0:
-        raise ctx.refuse("a range with a step that is zero or only known at run time",
-                         as_integer(ctx, step, "use a fixed step"), "SG107")
+    if isinstance(step, IntValue):
+        return stepped(ctx, start, stop, step)
+    if step == 0:
+        raise ctx.refuse("a range with a step that is zero", "use another step", "SG107")
     return RangeValue(int_ix(start), int_ix(stop), int(step))
 
 
+def of_iterables(rule: Rule) -> Rule:
+    """A function of iterables, which objects are that say how they are iterated over."""
+
+    @wraps(rule)
+    def made(ctx: Context, *given: Value, **keywords: Value) -> Value:
+        return rule(ctx, *(iterated(ctx, v) for v in given), **keywords)
+
+    return made
+
+
+@of_iterables
 def enumerate_(ctx: Context, iterable: Value, start: Value = 0) -> Value:
     iterable = taken(ctx, iterable)
     if isinstance(iterable, Yielding):
@@ -89,6 +102,7 @@ def _picked(items: Iterable[Value], found_in: Sequence[Value]) -> Picked:
     return made
 
 
+@of_iterables
 def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
     if not strict and (made := _beside(ctx, iterables)) is not None:
         return made
@@ -167,7 +181,7 @@ def _as_long(ctx: Context, iterables: Sequence[Value], rows: Sequence[Rows]) -> 
 
 def map_(ctx: Context, function: Value, *iterables: Value) -> Value:
     def calls() -> Value:
-        given = zip(*(items_of(ctx, i) for i in iterables), strict=False)
+        given = zip(*(items_of(ctx, iterated(ctx, i)) for i in iterables), strict=False)
         return ListValue([ctx.invoke(ctx, function, list(c), {}) for c in given], len(ctx.builder.regions))
 
     return Iterated([calls], len(ctx.builder.regions), (function, *iterables))
@@ -187,6 +201,7 @@ def ndindex(ctx: Context, *shape: Value) -> Value:
     return Rows(math.prod(extents, start=ix(1)), item)
 
 
+@of_iterables
 def sorted_(ctx: Context, iterable: Value, *, key: Value = None, reverse: Value = False) -> Value:
     plain = isinstance(iterable, frozenset) and key is None  # which of equal ones comes first, sets do not say
     items = list(iterable) if plain else items_of(ctx, iterable)
@@ -197,7 +212,7 @@ def quantifier(known: Callable[[list[Value]], bool], ufunc: Value) -> Rule:
     """`any` or `all`."""
 
     def rule(ctx: Context, iterable: Value) -> Value:
-        items = items_of(ctx, iterable)
+        items = items_of(ctx, iterated(ctx, iterable))
         if all(isinstance(i, (bool, np.bool_)) for i in items):
             return known(items)
         return ctx.invoke(ctx, ufunc, [tuple(items)], {})
@@ -225,6 +240,7 @@ def list_(ctx: Context, items: Value = ()) -> Value:
     return ListValue(items_of(ctx, items), len(ctx.builder.regions))
 
 
+@of_iterables
 def deque_(ctx: Context, iterable: Value = (), maxlen: Value = None) -> Value:
     """`collections.deque(...)`: a list that is asked at both ends, and keeps the last `maxlen` items."""
     most = None if maxlen is None else int(to_int(ctx, maxlen))

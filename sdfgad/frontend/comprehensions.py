@@ -8,6 +8,7 @@ from typing import Any
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import records, sets
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth
+from sdfgad.frontend.chosen_ranges import ChosenRange
 from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.generators import Yielding, added_up, comprehended
@@ -69,6 +70,7 @@ def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Va
                          "write a loop", "SG102")
     first = as_list(ctx, iterated(ctx, ctx.evaluate(ctx, node.generators[0].iter) if given is None else given))
     first = taken(ctx, first, isinstance(node, ast.ListComp))
+    first = rows_of(ctx, first) if isinstance(first, ChosenRange) else first
     if isinstance(first, Yielding) or names and len(node.generators) == 1:
         return comprehended(ctx, node, first)
     rows = _long(ctx, node, first)

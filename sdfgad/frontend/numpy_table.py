@@ -43,6 +43,7 @@ from sdfgad.frontend.bodies import scipy as scipy_bodies
 from sdfgad.frontend.bodies import shape as shape_bodies
 from sdfgad.frontend.bodies import special as special_bodies
 from sdfgad.frontend.bodies import statistics as statistics_bodies
+from sdfgad.frontend.chosen_ranges import ChosenRange
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
@@ -224,6 +225,8 @@ def _ndim(ctx: Context, a: Value) -> int:
 def _length(ctx: Context, value: Value) -> Value:
     if isinstance(value, Numbered):
         return numbered.length(ctx, value)
+    if isinstance(value, ChosenRange):
+        return value.count
     own = classes.has_rule(value, "__len__")
     return classes.by_rule(ctx, value, "__len__") if own else reductions.length(ctx, value)
 

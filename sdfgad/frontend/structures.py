@@ -8,6 +8,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from sdfgad.frontend.chosen_ranges import ChosenRange
 from sdfgad.frontend.chosen_texts import ChosenText
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.outside import found_outside, outside
@@ -46,6 +47,8 @@ def items_in(value: Value) -> Mapping[Any, Value] | None:
         return {"": value.number}
     if isinstance(value, Masked):
         return {"?": value.mask, "": value.values}
+    if isinstance(value, ChosenRange):
+        return value.items
     return contents(value) if isinstance(value, (tuple, list)) else None
 
 
@@ -113,6 +116,8 @@ def rebuilt(form: Form | None, leaves: Iterator[Value], depth: int) -> Value:
         return ChosenText(items[""])
     if form.kind is Masked:
         return Masked(items[""], items["?"], object(), own=True)
+    if form.kind is ChosenRange:
+        return ChosenRange(**items)
     if issubclass(form.kind, tuple):
         return assembled(form.kind if is_named(form.kind) else tuple, items)
     if issubclass(form.kind, (list, deque)):

@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 from sdfgad.frontend import places
+from sdfgad.frontend.bodies import choosing
+from sdfgad.frontend.chosen_ranges import ChosenRange
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import int_value
+from sdfgad.frontend.elementwise import int_ix, int_value
 from sdfgad.frontend.grown import walked
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.values import SELECTED, ArrayValue, Grown, Lazy, RangeValue, Rows, Value
@@ -24,6 +26,10 @@ def rows_of(ctx: Context, iterable: Value) -> Rows | None:
         gap = stop - start if step > 0 else start - stop
         count = ctx.builder.scope.greatest((gap + (abs(step) - 1)) // abs(step), ix(0))
         return Rows(count, lambda k: int_value(k * step + start), (start, stop, step))
+    if isinstance(iterable, ChosenRange):
+        start, step = iterable.start, iterable.step
+        return Rows(int_ix(iterable.count), lambda k: ctx.invoke(
+            ctx, choosing.item_of_range, [start, step, int_value(k)], {}), held=iterable.held)
     counted = _counted(iterable)
     if counted is not None:
         return counted

@@ -196,12 +196,6 @@ def growing_array(x):
     return y
 
 
-@refused(1, "a step that is zero or only known at run time", X, I6)
-def range_step(x, idx):
-    for i in range(0, 6, idx[1]):
-        x[i] = 0.0
-
-
 @refused(1, "a slice with a step", X, I6)
 def slice_step(x, idx):
     return x[::idx[1]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdfgad.errors import LengthsDiffer
+from sdfgad.errors import LengthsDiffer, StepIsZero
 
 
 def ranked(a, axis):
@@ -33,6 +33,19 @@ def total(items, start):
     for item in items[1:]:
         start = start + item
     return start
+
+
+def number_of_steps(start, stop, step):
+    """The length of a range."""
+    if step == 0:
+        raise StepIsZero("range() arg 3 must not be zero")
+    if step > 0:
+        return max(0, (stop - start + step - 1) // step)
+    return max(0, (start - stop - step - 1) // -step)
+
+
+def item_of_range(start, step, k):
+    return start + k * step
 
 
 def polyfit_of_selected(x, y, mask, deg):

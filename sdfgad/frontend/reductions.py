@@ -294,6 +294,7 @@ def builtin_extremum(ufunc: np.ufunc, reducer: Callable[..., Value]) -> Callable
     """`max(a, b, ...)`, `max(sequence)`: a later value wins only when it compares strictly better."""
 
     def rule(ctx: Context, *values: Value, key: Value = None, default: Value = _NOTHING) -> Value:
+        values = (iterated(ctx, values[0]),) if len(values) == 1 else values
         if key is not None and len(values) == 1 and isinstance(values[0], RangeValue):
             span = values[0]
             if not ctx.builder.scope.nonnegative((span.stop - span.start) * (1 if span.step > 0 else -1) - 1):

@@ -136,12 +136,35 @@ def hierarchy(x):
     return (b + c).s + 2 * (b + a).s + 3 * (c + b).s + (b + b).s * x[3]
 
 
+class Arm:
+    def __init__(self, links):
+        self.links = links
+
+    def __iter__(self):
+        return iter(self.links)
+
+
+class Counted(Arm):
+    def __iter__(self):
+        for k, link in enumerate(self.links):
+            yield link * (k + 1)
+
+
+def iterated(x):
+    arm, steps = Arm([x[0], x[1], 2 * x[2]]), Counted([x[3], x[2]])
+    total = sum(a * b for a, b in zip(arm, x)) + sum(k * v for k, v in enumerate(arm)) + sorted(arm)[1] ** 2
+    for k, w in enumerate(steps):
+        total = total * w + k * w
+    return total + sum(map(operator.mul, arm, arm)) * any(v < 100 for v in arm) + max(arm) + len(list(steps)) * x[0]
+
+
 def behind_arrays(x):
     return np.sum((x * First(x[0])).s ** 2) + np.sum((x - NoUfuncs(x)).s) + np.sum((x / NoUfuncs(x[1])).s)
 
 
 @pytest.mark.parametrize("fn", [
-    rotated, summed, in_a_loop, summed_in_a_loop, of_arrays, behind_numbers, behind_arrays, hierarchy])
+    rotated, summed, in_a_loop, summed_in_a_loop, of_arrays, behind_numbers, behind_arrays, hierarchy,
+    iterated])
 def test_derivatives(fn):
     check_both_modes(fn, (X,))
 

@@ -5,6 +5,7 @@ import inspect
 from abc import ABC, ABCMeta
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from enum import Enum
 from functools import partial
 from types import FunctionType, MappingProxyType
 from typing import Any, Generic
@@ -146,6 +147,8 @@ _NAMES: Mapping[np.ufunc, str] = MappingProxyType({
 def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, update: bool = False) -> Value:
     """`left op right`, or `left op= right`: by the class of one of them, or by NumPy's rules."""
     name = _NAMES[ufunc]
+    if is_number(left) and is_number(right):
+        return arithmetic.binary(ctx, ufunc, left, right)
     if is_sparse(left) or is_sparse(right):
         mixed = is_entries(left) or is_entries(right) or ufunc in _BESIDE_PRODUCTS
         left, right = (as_entries(ctx, left), as_entries(ctx, right)) if mixed else (left, right)
@@ -231,10 +234,14 @@ def compared(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
 
 
 def form_of(value: Value) -> type | None:
-    """The class of an object whose methods are Python code of the user's, namedtuples among them."""
+    """The class of an object whose methods are Python code of the user's, namedtuples and numbers with a unit among
+    them."""
     if isinstance(value, Record):
         return value.form if is_own_class(value.form) else None
-    return type(value) if isinstance(value, tuple) and is_named(type(value)) else None
+    form = type(value)
+    if isinstance(value, (int, float, complex)) and not isinstance(value, (bool, np.generic, Enum)):
+        return None if form in (int, float, complex) else form
+    return form if isinstance(value, tuple) and is_named(form) else None
 
 
 def has_rule(value: Value, name: str) -> bool:

@@ -9,7 +9,7 @@ from sdfgad.frontend import arithmetic, numbered
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.attributes import attribute
 from sdfgad.frontend.chosen_items import item_chosen, put_chosen
-from sdfgad.frontend.classes import by_rule, has_rule
+from sdfgad.frontend.classes import by_rule, form_of, has_rule, operated
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, expand
 from sdfgad.frontend.fields import check_list
@@ -130,7 +130,7 @@ def update_items(ctx: Context, base: Value, items: Value, ufunc: np.ufunc, value
     else:
         raise ctx.refuse(f"an update of {describe(base)}", code="SG105")
     if not _in_place(ctx, old, ufunc, value):
-        store_item(ctx, base, items, arithmetic.binary(ctx, ufunc, old, value()))
+        store_item(ctx, base, items, operated(ctx, ufunc, old, value(), update=True))
 
 
 def _list_item(ctx: Context, base: ListValue, items: Value) -> Value:
@@ -166,12 +166,12 @@ def update_attribute(ctx: Context, owner: Value, name: str, ufunc: np.ufunc, val
         ctx.invoke(ctx, Method(old, "extend"), [value()], {})
         return
     if frozen or not _in_place(ctx, old, ufunc, value):
-        put_attribute(ctx, owner, name, None if old is None else arithmetic.binary(ctx, ufunc, old, value()))
+        put_attribute(ctx, owner, name, None if old is None else operated(ctx, ufunc, old, value(), update=True))
 
 
 def _in_place(ctx: Context, old: Value, ufunc: np.ufunc, value: Callable[[], Value]) -> bool:
     """An array stays where it is and changes; whether `old` is one."""
-    if isinstance(old, (ListValue, Record)):
+    if isinstance(old, ListValue) or isinstance(old, Record) and form_of(old) is None:
         raise ctx.refuse(f"an update of {describe(old)} inside of another", "give it a name", "SG102")
     ask_for_arrays(ctx, old)
     if not changes_in_place(old):

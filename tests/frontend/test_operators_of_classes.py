@@ -76,7 +76,7 @@ class Kernel:
 
 class Scaled(Kernel):
     def __add__(self, o):
-        return Kernel(self.s - o.s)
+        return Scaled(self.s - o.s)
 
 
 class Other(Scaled):
@@ -123,6 +123,42 @@ def of_arrays(x):
     return np.sum(x[0] * Quaternion(*x)) + np.sum(x * Quaternion(*x)) + (2.0 * Quaternion(*x))[1]
 
 
+class Wheel:
+    def __init__(self, spin, grip):
+        self.spin, self.grip = spin, grip
+
+
+def in_containers(x):
+    """`+=` of items and attributes is the operator of the class, too."""
+    wheel = Wheel(Quaternion(*x), Scaled(x[1]))
+    held = {"q": wheel.spin, "k": [Scaled(x[0]), x[2]]}
+    for _ in range(3):
+        wheel.spin *= Quaternion(*x[::-1])
+        wheel.grip += Scaled(x[3] * wheel.grip.s)
+        held["q"] *= wheel.spin
+        held["k"][0] += wheel.grip
+        held["k"][1] *= 1.5
+    return held["q"][0] + wheel.spin[1] * wheel.grip.s + held["k"][1]
+
+
+class Metres(float):
+    def __add__(self, other):
+        return 100 * float(self) + float(other)
+
+    __radd__ = __add__
+
+    def __lt__(self, other):
+        return float(self) > other
+
+
+STEP = Metres(2.0)
+
+
+def of_numbers(x):
+    """Numbers of classes from outside."""
+    return (STEP + x[0]) * (x[1] + STEP) * STEP + (x[2] if STEP < x[3] else x[0])
+
+
 def behind_numbers(x):
     k = x[0] * Kernel(2.0)
     k = x[1] + k
@@ -163,8 +199,8 @@ def behind_arrays(x):
 
 
 @pytest.mark.parametrize("fn", [
-    rotated, summed, in_a_loop, summed_in_a_loop, of_arrays, behind_numbers, behind_arrays, hierarchy,
-    iterated])
+    rotated, summed, in_a_loop, summed_in_a_loop, in_containers, of_numbers, of_arrays, behind_numbers, behind_arrays,
+    hierarchy, iterated])
 def test_derivatives(fn):
     check_both_modes(fn, (X,))
 

@@ -52,6 +52,8 @@ class Settings:
     """Fewer threads than that while other work takes the cores. False: always exactly as many."""
     solver_time_limit: float = 30.0
     """Seconds that one integer program may take."""
+    mpi_timeout: float = 1800.0
+    """Seconds that a rank waits for a message or for the others in a collective before it ends all ranks."""
     log: str = "warning"
     check: str = "off"
     """What happens when the measured peak is above the predicted one."""
@@ -135,6 +137,7 @@ _READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = MappingProxyType({
     "num_threads": (_count, "an integer of at least 1"),
     "thread_guard": (_flag, "true or false"),
     "solver_time_limit": (_seconds, "a number of seconds above 0"),
+    "mpi_timeout": (_seconds, "a number of seconds above 0"),
     "log": (_log_level, f"one of {', '.join(LOG_LEVELS)}"),
     "check": (_check_mode, f"one of {', '.join(CHECK_MODES)}"),
     "progress": (_flag, "true or false"),
@@ -218,7 +221,7 @@ def _outside(name: str) -> Callable[[str | None], Any]:
 
 _outer_threads, _outer_guard, _outer_verify = map(_outside, ("num_threads", "thread_guard", "verify"))
 _outer_target, _outer_device = map(_outside, ("target", "device"))
-_outer_nans, _outer_order = map(_outside, ("debug_nans", "deterministic"))
+_outer_nans, _outer_order, _outer_wait = map(_outside, ("debug_nans", "deterministic", "mpi_timeout"))
 
 
 def thread_count() -> int | None:
@@ -271,6 +274,12 @@ def _finds_nans() -> bool:
 def _is_deterministic() -> bool:
     value = _context.get().get("deterministic")
     return _outer_order(os.environ.get("SDFGAD_DETERMINISTIC")) if value is None else bool(value)
+
+
+def longest_wait() -> float:
+    """Seconds that a rank waits for others; as cheap as `thread_count`."""
+    value = _context.get().get("mpi_timeout")
+    return float(_outer_wait(os.environ.get("SDFGAD_MPI_TIMEOUT")) if value is None else value)
 
 
 def verifying() -> bool:

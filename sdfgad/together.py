@@ -1,9 +1,6 @@
 """Calls that ranks make together: nobody sends anything before all are ready, and nobody waits for one that failed."""
 from __future__ import annotations
 
-import os
-import sys
-import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +14,8 @@ from sdfgad.calls.communicators import communicator_of
 from sdfgad.checkpoint.decided import STORE
 from sdfgad.checkpoint.outlook import Measured, MessageCount, MessageCounts
 from sdfgad.codegen.mpi_log import MessageNote, noted_messages
+from sdfgad.codegen.mpi_watch import end_all, watch
+from sdfgad.config import longest_wait
 from sdfgad.errors import UnsupportedError, UsageError, unsupported
 from sdfgad.frontend.surroundings import Surroundings
 from sdfgad.ir.messages import SWEEPS, messages
@@ -122,10 +121,6 @@ def _of_nobody(prepare: Callable[[], Made]) -> Made:
     return made
 
 
-SAID = 0.3
-"""Seconds between a message and the end of all ranks: launchers drop what has not reached them by then."""
-
-
 class Running:
     """`with Running(communicator): ...` while ranks communicate: what fails there is said, and all ranks are ended, as
     the others may wait for this one for ever."""
@@ -134,18 +129,15 @@ class Running:
         self.communicator = communicator
 
     def __enter__(self) -> None:
-        pass
+        if self.communicator is not None:
+            watch(longest_wait())
 
     def __exit__(self, form: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         if error is None or self.communicator is None or self.communicator.Get_size() == 1:
             return
         said = "".join(traceback.format_exception_only(error)).rstrip()
-        sys.stderr.write(f"sdfgad: rank {self.communicator.Get_rank()}: {said}\nsdfgad: all ranks are ended\n")
-        sys.stderr.flush()
-        time.sleep(SAID)
-        self.communicator.Abort(1)
-        os._exit(1)  # where Abort comes back, it has only told the launcher
+        end_all(self.communicator, said)
 
 
 def planned_alone(prepare: Callable[[], Derivative]) -> Plan:

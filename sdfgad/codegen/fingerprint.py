@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from sdfgad.codegen.expressions import operands, topological
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load
+from sdfgad.ir.messages import is_message
 from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Range, Stmt, Store, View, While
 
 
@@ -44,6 +45,8 @@ def _statement(stmt: Stmt) -> Iterator[str]:
         yield from _block(stmt.orelse)
     elif isinstance(stmt, Lib):
         yield f"{stmt.op} {[_view(v) for v in (*stmt.outs, *stmt.ins)]} {len(stmt.outs)} {sorted(stmt.attrs.items())}"
+        if is_message(stmt):
+            yield f"line {stmt.source.line if stmt.source else 0}"  # who waits too long says where
     elif isinstance(stmt, (Push, Pop)):
         yield f"{type(stmt).__name__} {stmt.tape} {stmt.shape}"
 

@@ -21,6 +21,9 @@ TYPES = "dfDFlqi?"
 """Characters of NumPy's types, in the order of the handles in the table."""
 HOW = ("sum", "max", "min")
 """Names of reductions, in the order of the handles in the table."""
+HEAD, SHOWN = 6, 8
+WAIT = (ctypes.c_int64 * (HEAD + 4 * SHOWN))()
+"""What this process waits for, in the layout of `Wait` in `runtime/sdfgad_mpi.h`."""
 _MARK_SOURCE, _MARK_TAG = 0x5A17, 0x3B29
 
 
@@ -38,7 +41,7 @@ def mpi_table() -> Any:
     handles = [mpi._handleof(one) for one in (*types, mpi.SUM, mpi.MAX, mpi.MIN)]
     places = _places_in_status(mpi)
     numbers = [*functions, *handles, mpi._sizeof(mpi.COMM_WORLD), mpi._sizeof(mpi.Status), *places, mpi.PROC_NULL,
-               mpi.ANY_SOURCE, mpi.ANY_TAG, 0]
+               mpi.ANY_SOURCE, mpi.ANY_TAG, ctypes.addressof(WAIT), 0]
     return (ctypes.c_uint64 * len(numbers))(*[int(n) & (2**64 - 1) for n in numbers])
 
 

@@ -16,6 +16,7 @@ from sdfgad.codegen.cache import entry, key_of, publish, withdraw
 from sdfgad.codegen.device_memory import DeviceMemory, declare
 from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.mpi_table import mpi_table
+from sdfgad.codegen.mpi_watch import lines_of, waits_in
 from sdfgad.codegen.notebook import without_viewer
 from sdfgad.codegen.targets import chosen, is_own
 from sdfgad.codegen.threads import attach
@@ -99,6 +100,7 @@ class Executable:
         self._table = mpi_table() if communicates(program.body) else None  # the code looks at it in every call
         if self._table is not None:
             self._library.sg_connect(self._handle, self._table)
+            self._lines = lines_of(program)
         self._close = weakref.finalize(self, self._library.sg_close, self._handle)
         self._lock = threading.Lock()
 
@@ -194,6 +196,8 @@ class Executable:
         self._pointers[self._room], self._pointers[self._room + 1] = block.address, block.size
 
     def _called(self, threads: int | None, limit: int) -> int:
+        if self._table is not None:
+            waits_in(self._lines)
         status: int = self._library.sg_call(self._handle, self._pointers, asked_threads(threads), limit)
         self._wanted = self._pointers[self._room + 2] or 0
         return status

@@ -8,11 +8,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from mpi4py import MPI
 
 import sdfgad
 from tests.mpi import refused
@@ -98,6 +100,38 @@ def too_short(comm, x):
     elif comm.rank == 1:
         comm.Send(x[:2], dest=0)
     return comm.allreduce(np.sum(y * x[:3]))
+
+
+def tags_apart(comm, x):
+    y = np.zeros(4)
+    if comm.rank == 0:
+        comm.Send(np.sin(x), dest=1, tag=4)
+    elif comm.rank == 1:
+        comm.Recv(y, source=0, tag=5)
+    return np.sum(y * x)
+
+
+def sent_twice(comm, x):
+    """Who receives once answers once."""
+    y = np.zeros(4)
+    if comm.rank == 0:
+        comm.Send(np.sin(x), dest=1)
+        comm.Send(np.cos(x), dest=1)
+    elif comm.rank == 1:
+        comm.Recv(y, source=0)
+    return np.sum(y * x)
+
+
+def beside(comm, x):
+    y = np.zeros(4)
+    if comm.rank == 0:
+        return comm.allreduce(np.sum(x))
+    comm.Recv(y, source=MPI.ANY_SOURCE)
+    return np.sum(y)
+
+
+def end_waiting(fn: Callable[..., Any]) -> None:
+    sdfgad.grad(fn, objective="sum")(COMM, np.ones(4))
 
 
 def end_raised() -> None:
@@ -212,4 +246,5 @@ FAULTS = MappingProxyType({
     "agreement": check_agreement, "refusals": check_refusals, "end-inside": end_inside, "end-counts": end_counts,
     "end-places": end_places, "end-raised": end_raised, "end-refused": end_refused, "end-short": end_short,
     "end-memory": end_memory,
-    "end-tape": end_tape, "end-shape": end_shape, "end-killed": end_killed})
+    "end-tape": end_tape, "end-shape": end_shape, "end-killed": end_killed,
+    **{f"end-{fn.__name__}": partial(end_waiting, fn) for fn in (tags_apart, sent_twice, beside)}})

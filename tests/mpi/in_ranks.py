@@ -15,7 +15,7 @@ import numpy as np
 
 import sdfgad
 from sdfgad.codegen import build, program
-from sdfgad.together import SAID
+from sdfgad.codegen.mpi_watch import SAID
 from tests.conftest import QUICK, linked_quickly
 from tests.mpi.cases import CHECKS
 from tests.mpi.distributed import DISTRIBUTED

@@ -325,6 +325,18 @@ def test_an_error_in_the_middle_ends_all_ranks(check: str, text: str) -> None:
     assert 1 <= done.err.count(text) <= most and "all ranks are ended" in done.err, done.err[-3000:]
 
 
+@pytest.mark.parametrize("check, texts", [
+    ("end-tags_apart", ("a message from rank 0 (tag 5)", "comm.Recv(y, source=0, tag=5)")),
+    pytest.param("end-sent_twice", ("a message from rank 1 (tag 0) of the reverse sweep", "comm.Send(np."),
+                 marks=pytest.mark.slow),
+    pytest.param("end-beside", ("a message from any rank (", "the other ranks in Allreduce", "np.sum(x)"),
+                 marks=pytest.mark.slow)])
+def test_ranks_that_wait_in_vain_say_for_what(check: str, texts: tuple[str, ...]) -> None:
+    done = run(2, check, timeout=60, SDFGAD_MPI_TIMEOUT="1")
+    assert done.status != 0 and "all ranks are ended" in done.err
+    assert all(text in done.err for text in (*texts, "faults.py:")), done.err[-3000:]
+
+
 FAST = 10
 """Seconds from a fault to the end of all ranks, on a machine that does nothing else."""
 

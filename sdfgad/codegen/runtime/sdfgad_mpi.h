@@ -1,6 +1,7 @@
 // Messages between ranks, by the functions of the MPI library that the process has loaded. No mpi.h: a table says where
 // the functions are and what the handles of the library are called. Handles are numbers of 4 or 8 bytes.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -16,18 +17,39 @@ enum Function { ISEND, IRECV, WAITALL, GET_COUNT, ALLREDUCE, BCAST, REDUCE, SCAT
                 COMM_RANK, COMM_SIZE, IALLREDUCE, IBCAST, IREDUCE, ISCATTER, IGATHER, IALLGATHER, IREDUCE_SCATTER,
                 IALLTOALL, FUNCTIONS, ALLTOALLV_BACK };
 
+// What this rank waits for, for whoever watches it from another thread (`mpi_watch.py`, which knows the order).
+struct Wait {
+    static constexpr int64_t SHOWN = 8;
+    int64_t turns;  // odd while it waits
+    int64_t line, sweep, function, received, sent;
+    int64_t ends[2 * 2 * SHOWN];  // ranks and tags of the first messages that are received and sent
+};
+
 struct Table {
     uint64_t functions[FUNCTIONS];
     uint64_t types[8], operations[3];
     uint64_t handle_bytes, status_bytes, source_at, tag_at;
     int64_t nobody, any_source, any_tag;
+    Wait *wait;
     uint64_t note;  // who is told of every message, or 0
 };
 
-// The table, and the sweep that a message is part of.
+// The table, the sweep that a message is part of, and its line.
 struct Place {
     const Table *table;
-    int sweep;
+    int sweep, line;
+};
+
+class Waiting {
+  public:
+    explicit Waiting(const Table *table) : wait(table->wait) { turn(); }
+    ~Waiting() { turn(); }
+    Waiting(const Waiting &) = delete;
+    Waiting &operator=(const Waiting &) = delete;
+
+  private:
+    Wait *wait;
+    void turn() const { __atomic_store_n(&wait->turns, wait->turns + 1, __ATOMIC_RELEASE); }
 };
 using Note = void (*)(int sweep, int function, int64_t communicator, int64_t peer, int64_t tag, int64_t bytes);
 
@@ -57,7 +79,16 @@ inline Pending pending;
 
 template <class H> class Calls {
   public:
-    Calls(Place place, int64_t communicator) : table(place.table), sweep(place.sweep), communicator(H(communicator)) {}
+    Calls(Place place, int64_t communicator) 
+        : table(place.table), sweep(place.sweep), line(place.line), communicator(H(communicator)) {}
+
+    // What is waited for next.
+    void told(Function f, const int64_t *from, int64_t received, const int64_t *to, int64_t sent) const {
+        Wait &wait = *table->wait;
+        wait.line = line, wait.sweep = sweep, wait.function = f, wait.received = received, wait.sent = sent;
+        std::copy_n(from, 2 * std::min(received, Wait::SHOWN), wait.ends);
+        std::copy_n(to, 2 * std::min(sent, Wait::SHOWN), wait.ends + 2 * Wait::SHOWN);
+    }
 
     template <class... A> int call(Function f, A... arguments) const {
         return reinterpret_cast<int (*)(A...)>(table->functions[f])(arguments...);
@@ -96,6 +127,7 @@ template <class H> class Calls {
     void start(const int64_t *to, const int64_t *from, Buffers out, Buffers in) const {
         if (pending.count) stop("messages while %lld others are under way", pending.count);
         H *requests = pending.take<H>(out.size() + in.size());
+        told(WAITALL, from + 1, int64_t(in.size()), to + 1, int64_t(out.size()));
         size_t n = 0;
         for (const Buffer &b : in) {
             const int64_t source = from[1 + 2 * n], tag = from[2 + 2 * n];
@@ -116,6 +148,7 @@ template <class H> class Calls {
 
     void finish(const int64_t *from, int64_t *record, Buffers in) const {
         std::vector<char> statuses(pending.count * table->status_bytes + 16);
+        const Waiting waiting(table);
         check(call(WAITALL, int(pending.count), reinterpret_cast<H *>(pending.room.data()),
                    static_cast<void *>(statuses.data())), "MPI_Waitall");
         pending.count = 0;
@@ -163,6 +196,8 @@ template <class H> class Calls {
             if (!given) pending.zeros.assign(size_t(each) * WIDTHS[kind] + 16, 0), given = pending.zeros.data();
         }
         int code = 0;
+        told(F, nullptr, 0, nullptr, 0);
+        const Waiting waiting(table);
         if constexpr (F == BARRIER) code = call(F, communicator);
         if constexpr (F == ALLREDUCE) code = call_or_post(posted, F, IALLREDUCE, given, taken, n, t, op, communicator);
         if constexpr (F == REDUCE_SCATTER)
@@ -219,6 +254,8 @@ template <class H> class Calls {
         char nothing[2][16];
         const void *given = place(out, nothing[0]);
         void *taken = place(in, nothing[1]);
+        told(all ? ALLTOALLV : F, nullptr, 0, nullptr, 0);
+        const Waiting waiting(table);
         if constexpr (F == SCATTERV) code = call(F, given, counts, first, t, taken, n, t, root, communicator);
         if constexpr (F == GATHERV) code = call(F, given, n, t, taken, counts, first, t, root, communicator);
         if constexpr (F == ALLGATHERV) code = call(F, given, n, t, taken, counts, first, t, communicator);
@@ -231,7 +268,7 @@ template <class H> class Calls {
 
   private:
     const Table *table;
-    int sweep;
+    int sweep, line;
     H communicator;
 };
 

@@ -168,7 +168,8 @@ def _python(frame: Frame, stmt: Lib) -> str:
 def _message(frame: Frame, stmt: Lib) -> str:
     """A call of `sdfgad_mpi.h`: numbers, record, what is sent and what is received."""
     kind, sweep = stmt.attrs["kind"], SWEEPS.index(sweep_of(stmt))
-    table = f"sg::mpi::Place{{static_cast<const sg::mpi::Table *>(__state->sg_mpi), {sweep}}}"
+    line = stmt.source.line if stmt.source else 0
+    table = f"sg::mpi::Place{{static_cast<const sg::mpi::Table *>(__state->sg_mpi), {sweep}, {line}}}"
     if is_finish(stmt):
         record = _block(frame, stmt.outs[-2]) if stmt.attrs.get("record") else "nullptr"
         into = ", ".join(_buffer(frame, v) for v in received(stmt)) if kind == EXCHANGE else ""

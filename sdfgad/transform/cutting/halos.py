@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from types import MappingProxyType
 
@@ -17,6 +17,7 @@ from sdfgad.names import loop_name
 from sdfgad.transform.cutting.accesses import HaloNeed, ReadBox, around, in_own, within
 from sdfgad.transform.cutting.blocks import Span
 from sdfgad.transform.cutting.shares import WHOLE, told
+from sdfgad.transform.cutting.sides import HaloSide, Way, sides_of
 from sdfgad.transform.cutting.strips import HaloMessage, Strip, strips_of
 from sdfgad.transform.cutting.tree import CutNode, CutWork, RankPiece, check_message, in_any_order, leaves
 
@@ -29,6 +30,7 @@ class Halos:
     """Puts exchanges into a program."""
 
     work: CutWork
+    known: dict[int, tuple[HaloNeed, tuple[HaloSide, ...]]] = field(default_factory=dict)
 
     def block(self, nodes: Sequence[CutNode], met: dict[str, list[HaloNeed]], reverse: bool = False) -> Block:
         """The statements of one rank. met: what has been sent before, and has not changed since. reverse: in a loop or
@@ -42,7 +44,7 @@ class Halos:
                 ahead = self._ahead(left, met, reverse)
                 left = [*ahead, *(n for n in left if not any(n is a for a in ahead))]
             if not self._has_all(left[0], met):
-                asked = self._unmet(left, met)
+                asked = self._asked(left, met)
                 out += self._exchanges(asked, left[0])
                 for need in asked:
                     met.setdefault(need.array, []).append(need)
@@ -78,11 +80,55 @@ class Halos:
     def _has_all(self, node: CutNode, met: dict[str, list[HaloNeed]]) -> bool:
         return all(self._is_met(n, met) for n in node.needs)
 
-    def _unmet(self, nodes: Sequence[CutNode], met: dict[str, list[HaloNeed]]) -> list[HaloNeed]:
-        """What statements need of arrays as they are now: what the first one does not have is not sent alone."""
-        names = dict.fromkeys(need.array for node in nodes for need in node.needs)
-        needs = {name: list(_until_written(nodes, name)) for name in names}
-        return [need for found in needs.values() for need in found if not self._is_met(need, met)]
+    def _asked(self, nodes: Sequence[CutNode], met: dict[str, list[HaloNeed]]) -> list[HaloNeed]:
+        """What is sent ahead of the first statement: what it does not have, and what others need of arrays as they are
+        now, unless a later message goes their way that is not there yet.
+
+        Each way takes the fewest messages that can be: the first one goes when somebody has to have it, with all that
+        is there by then, and so on (stabbing intervals by their ends).
+        """
+        there, later = self._open(nodes, met)
+        now = {side.way for at, side in there if at == 0}
+        elsewhere = {(at, s.way): s.way for at, s in there if s.way is not None and s.way not in now}
+        wait = {key for key, way in elsewhere.items()
+                if key[0] >= later.get(way, len(nodes)) or self._come_later(nodes, key[0], way, met, there)}
+        return [s.need for at, s in there if (at, s.way) not in wait]
+
+    def _open(self, nodes: Sequence[CutNode],
+              met: dict[str, list[HaloNeed]]) -> tuple[list[tuple[int, HaloSide]], dict[Way | None, int]]:
+        """What statements do not have, of arrays as they are now, with the places of the statements; and ahead of
+        which statement there is something else to be sent each way."""
+        there, later = list[tuple[int, HaloSide]](), dict[Way | None, int]()
+        writing: dict[str, list[tuple[int, CutNode]]] = {}
+        for at, node in enumerate(nodes):
+            for side in (s for need in node.needs for s in self._sides(need)):
+                changed = [k for k, w in writing.get(side.need.array, ()) if not leaves(w, side.need)]
+                if changed:
+                    later[side.way] = min(later.get(side.way, at), changed[-1] + 1)
+                elif not self._is_covered(side.need, met):
+                    there.append((at, side))
+            for name in node.writes:
+                writing.setdefault(name, []).append((at, node))
+        return there, later
+
+    def _come_later(self, nodes: Sequence[CutNode], at: int, way: Way, met: dict[str, list[HaloNeed]],
+                    there: Sequence[tuple[int, HaloSide]]) -> bool:
+        """Whether something else can be sent a way by a statement once what may be done before its messages is."""
+        known = {name: list(needs) for name, needs in met.items()}
+        for _, side in there:
+            if side.way != way:
+                known.setdefault(side.need.array, []).append(side.need)
+        for node in nodes[:at]:
+            known = _left(known, node)
+        ahead = self._ahead(nodes[at:], known, self._in_reverse(nodes[at]))
+        rest = [n for n in nodes[at:] if not any(n is a for a in ahead)]
+        later = self._open([*nodes[:at], *ahead, *rest], met)[1]
+        return at + len(ahead) >= later.get(way, len(nodes))
+
+    def _sides(self, need: HaloNeed) -> tuple[HaloSide, ...]:
+        if id(need) not in self.known:
+            self.known[id(need)] = need, sides_of(need, self.work.cut[need.array], self.work.places)
+        return self.known[id(need)][1]
 
     def _own(self, node: CutNode, met: dict[str, list[HaloNeed]]) -> Sequence[Stmt]:
         if isinstance(node, RankPiece):
@@ -92,6 +138,9 @@ class Halos:
         return (with_children(node.stmt, [self.block(b, kept, reverse) for b in node.blocks]),)
 
     def _is_met(self, need: HaloNeed, met: dict[str, list[HaloNeed]]) -> bool:
+        return all(self._is_covered(side.need, met) for side in self._sides(need))
+
+    def _is_covered(self, need: HaloNeed, met: dict[str, list[HaloNeed]]) -> bool:
         blocks, before = self.work.cut[need.array], met.get(need.array, ())
         own = [box is None or in_own(box, blocks, place)
                for box, place in zip(need.boxes, self.work.places, strict=True)]
@@ -155,16 +204,6 @@ def exchange(work: CutWork, out: Sequence[Strip], into: Sequence[Strip], dtype: 
 def _of_maps(node: CutNode) -> bool:
     """Whether a node is maps alone, if any on this rank: all ranks say the same."""
     return isinstance(node, RankPiece) and not node.sends and all(isinstance(s, Map) for s in node.own)
-
-
-def _until_written(nodes: Sequence[CutNode], name: str) -> Iterator[HaloNeed]:
-    """What statements need of an array that none of them before changes."""
-    writing: list[CutNode] = []
-    for node in nodes:
-        yield from (n for n in node.needs if n.array == name and all(leaves(w, n) for w in writing))
-        if name in node.writes and name not in node.into:
-            return
-        writing += [node] if name in node.writes else []
 
 
 def _left(met: Mapping[str, list[HaloNeed]], node: CutNode) -> dict[str, list[HaloNeed]]:

@@ -9,6 +9,7 @@ import pytest
 
 import sdfgad
 from npbench_suite.kernel import load
+from sdfgad.calls.arguments import bind
 
 
 def diffuse(u, k, steps):
@@ -33,6 +34,24 @@ def test_plans_say_what_a_rank_has_and_sends() -> None:
     assert traffic.messages == 40 * (2 + 2) + gathered
     assert sdfgad.Plan.from_json(plan.to_json()) == plan and "rank 2 of 4" in plan.to_html()
     assert planned(gather=False).about.traffic.messages == 40 * (2 + 2)
+
+
+def sloshed(h, q, steps):
+    for t in range(steps):
+        q[1:-1] -= 0.1 * (h[1:] - h[:-1])
+        h -= 0.1 * h * (q[1:] - q[:-1])
+    return np.sum(h ** 2)
+
+
+def test_faces_are_cut_beside_their_cells() -> None:
+    """In 103 parts, those of 102 cells begin at 25, 51 and 76, and of 103 faces too; alone they would at 25, 51 and 77."""
+    made = sdfgad.grad(sloshed, wrt="h", distribute={"h": "block", "q": "block"}, comm=4, gather=False)
+    text = " ".join(str(made.plan(sdfgad.spec(102), sdfgad.spec(103), 3)).split())
+    assert "h[50:76]" in text and "q[51:77]" in text
+    ends = [sdfgad.grad(sloshed, wrt="q", distribute={"h": form, "q": "block"}, comm=4, gather=False)._blocks.of(
+        bind(sloshed, [np.ones(102), np.ones(103), 3], {})).blocks("q", (103,)).axes[0].ends
+        for form in ("block", "replicated")]
+    assert ends == [(0, 25, 51, 76, 103), (0, 25, 51, 77, 103)]
 
 
 def test_records_take_the_room_of_a_block() -> None:

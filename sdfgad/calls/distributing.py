@@ -15,7 +15,7 @@ from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.ir.messages import NUMBERS
 from sdfgad.ir.program import Program
 from sdfgad.ranks import handle_of, is_communicator
-from sdfgad.transform.cutting.blocks import Distribution, RankGrid
+from sdfgad.transform.cutting.blocks import Distribution, RankGrid, staggered
 
 BLOCK, WHOLE, AUTO = "block", "replicated", "auto"
 NEARLY = 4
@@ -61,7 +61,8 @@ class DistributeOption:
         sides = even_grid(self.size, 2) if self.grid is None else self.grid
         along_one = _alike(shapes, self.size) if self.grid is None or len(sides) == 1 else []
         along_two = _pairs(shapes, max(sides)) if len(sides) == 2 and min(sides) > 1 else []
-        return [*(self._along(axes, 1) for axes in along_one), *(self._along(axes, 2) for axes in along_two)]
+        both = (along_one, along_two)
+        return [self._along(axes, count, shapes) for count, cuts in enumerate(both, 1) for axes in cuts]
 
     def nothing_to_cut(self, bound: Bound) -> UnsupportedError:
         """Why there are no candidates, and what to do about it."""
@@ -85,13 +86,14 @@ class DistributeOption:
         count = max((sum(d is not None for d in a) for a in axes.values()), default=0)
         if not count:
             raise UsageError("distribute= cuts no array", code="SG205", help=_FORMS)
-        return self._along(axes, count)
+        return self._along(axes, count, {n: np.shape(bound.leaves[n]) for n in axes})
 
-    def _along(self, axes: Mapping[str, tuple[int | None, ...]], count: int) -> Distribution:
+    def _along(self, axes: Mapping[str, tuple[int | None, ...]], count: int,
+               shapes: Mapping[str, tuple[int, ...]]) -> Distribution:
         grid = RankGrid(self._grid(self.size, count))
         middle = grid.places.index(tuple(n // 2 for n in grid.extents))
         rank = self.comm.Get_rank() if is_communicator(self.comm) else middle
-        return Distribution(grid, rank, axes, gather=self.gather)
+        return Distribution(grid, rank, axes, gather=self.gather, beside=staggered(axes, shapes))
 
     def placed(self, bound: Bound) -> Bound:
         """The arguments of a call, with the place of every block that is given alone. UsageError for those that are

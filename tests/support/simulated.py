@@ -17,7 +17,7 @@ from sdfgad.ir.program import Lib, Program
 from sdfgad.pipeline import derive
 from sdfgad.plans.recipe import arrays_of, distributed, kept_arrays
 from sdfgad.plans.request import Request
-from sdfgad.transform.cutting.blocks import Distribution, RankGrid
+from sdfgad.transform.cutting.blocks import Distribution, RankGrid, staggered
 from sdfgad.transform.stages import TRIM
 from tests.support.vectors import Whole, run
 
@@ -128,6 +128,12 @@ class SerialGradient:
     def cut(self, wanted: Distribution) -> Program:
         return distributed(self.program, wanted, self.traced, self.gradients)
 
+    def distribution(self, axes: Mapping[str, tuple[int | None, ...]], grid: tuple[int, ...], rank: int = 0,
+                     gather: bool = True) -> Distribution:
+        """As a call would have it."""
+        shapes = {n: self.held[self.traced[n]].shape for n in axes}
+        return Distribution(RankGrid(grid), rank, axes, gather=gather, beside=staggered(axes, shapes))
+
 
 def serial_gradient(fn: Callable[..., Any], args: Sequence[Any], wrt: Any = None, output: Any = None,
                     reduce: str | None = None) -> SerialGradient:
@@ -160,7 +166,7 @@ class CutRun:
 def cut_and_run(serial: SerialGradient, axes: Mapping[str, tuple[int | None, ...]], grid: tuple[int, ...],
                 change: Callable[[Program], Program] = lambda p: p) -> CutRun:
     """Run a program serially and on the ranks of a grid; each rank is given its blocks alone. change: of programs."""
-    wanted = Distribution(RankGrid(grid), 0, axes)
+    wanted = serial.distribution(axes, grid)
     ranks = [replace(wanted, rank=r) for r in range(wanted.grid.size)]
     programs = tuple(change(serial.cut(w)) for w in ranks)
     given = [{a: _windowed(p, a, own_alone(v, w.own(n, v.shape)) if (n := names.get(a)) in axes else v)

@@ -12,7 +12,6 @@ from sdfgad.ir.messages import EXCHANGE, is_message, sent, sweep_of
 from sdfgad.ir.program import Block, Loop, While
 from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import children
-from sdfgad.transform.cutting.blocks import Distribution, RankGrid
 from tests.support.simulated import SerialGradient, cut_and_run, serial_gradient
 from tests.transform.test_cutting import checked
 
@@ -34,7 +33,7 @@ def counted(serial: SerialGradient, axes: Any, grid: tuple[int, ...]) -> tuple[C
     """Of all ranks, which leave gradients where they are."""
     messages, elements = Counter[Any](), Counter[Any]()
     for rank in range(int(np.prod(grid))):
-        for key, count, size in sent_in(serial.cut(Distribution(RankGrid(grid), rank, axes, gather=False)).body):
+        for key, count, size in sent_in(serial.cut(serial.distribution(axes, grid, rank, gather=False)).body):
             messages[key] += count
             elements[key] += size
     return messages, elements
@@ -169,9 +168,13 @@ def marked(u, v, h, steps):
 
 @pytest.mark.parametrize("fn, each", [(faces, (2, 2)), (marked, (3, 3))])
 @pytest.mark.parametrize("grid", [(2,), (3,), (2, 2)])
-def test_what_can_wait_goes_with_a_later_message_its_way(fn: Any, each: tuple[int, int], grid: tuple[int, ...]) -> None:
-    """So many messages in a step between two neighbours, of which the first ones go one way alone."""
-    serial = serial_gradient(fn, (RNG.random((13, 6)), RNG.random((12, 7)), 1 + RNG.random((12, 6)), 3))
+@pytest.mark.parametrize("cells", [12, 10])
+def test_what_can_wait_goes_with_a_later_message_its_way(fn: Any, each: tuple[int, int], grid: tuple[int, ...],
+                                                         cells: int) -> None:
+    """So many messages in a step between two neighbours, of which the first ones go one way alone. Blocks of faces
+    begin with their cells, also where neither are as many on all ranks."""
+    shapes = (cells + 1, 6), (cells, 7), (cells, 6)
+    serial = serial_gradient(fn, (*(1 + 0.1 * RNG.random(shape) for shape in shapes), 3))
     axes = dict.fromkeys("uvh", (0, 1 if len(grid) == 2 and fn is faces else None))
     grid = grid if fn is faces or len(grid) == 1 else (4,)
     assert cut_and_run(serial, axes, grid, checked).error < 1e-12

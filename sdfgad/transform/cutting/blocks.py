@@ -72,13 +72,15 @@ class ArrayBlocks:
 class Distribution:
     """What a caller asks for. axes: for each array the dimension of the grid that cuts each axis, or None; () leaves it
     whole. rank: the one that a program is made for. alike: arrays that are cut as another one is: gradients. gather:
-    whether every rank gets results whole."""
+    whether every rank gets results whole. beside: for dimension and extent that of the arrays whose blocks end at the
+    same places (`staggered`)."""
 
     grid: RankGrid
     rank: int
     axes: Mapping[str, tuple[int | None, ...]]
     alike: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     gather: bool = True
+    beside: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
 
     def largest(self, shapes: Mapping[str, Sequence[int]]) -> int:
         """The rank with the most elements of the arrays that the caller has named, one in the middle if there are
@@ -97,8 +99,24 @@ class Distribution:
     def blocks(self, name: str, shape: Sequence[int]) -> ArrayBlocks:
         """The blocks of an array that the caller has named."""
         cuts = self.axes[name] or (None,) * len(shape)
-        return ArrayBlocks(tuple(None if d is None else CutAxis(d, even_ends(n, self.grid.extents[d]))
+        return ArrayBlocks(tuple(None if d is None else CutAxis(d, self._ends(d, n))
                                  for d, n in zip(cuts, shape, strict=True)))
+
+    def _ends(self, dimension: int, extent: int) -> tuple[int, ...]:
+        ends = even_ends(self.beside.get((dimension, extent), extent), self.grid.extents[dimension])
+        return (*ends[:-1], extent)
+
+
+def staggered(axes: Mapping[str, tuple[int | None, ...]],
+              shapes: Mapping[str, Sequence[int]]) -> Mapping[tuple[int, int], int]:
+    """Which extents are one more than another one in the same dimension of the grid: of values on the faces of cells.
+
+    Cell i lies between faces i and i + 1, which one rank has, but for the last face of its block. Where both were cut
+    evenly, blocks of faces would begin now at their cells, now one later, and a rank would need both neighbours.
+    """
+    found = {(d, n) for name, cuts in axes.items() for d, n in zip(cuts, shapes[name], strict=False) if d is not None}
+    cells = {(d, n) for d, n in found if (d, n - 1) not in found}
+    return MappingProxyType({(d, n + 1): n for d, n in cells if (d, n + 1) in found})
 
 
 def within_window(part: tuple[slice, ...], array: Array) -> tuple[slice, ...]:

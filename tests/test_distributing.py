@@ -44,7 +44,7 @@ def sloshed(h, q, steps):
 
 
 def test_faces_are_cut_beside_their_cells() -> None:
-    """In 103 parts, those of 102 cells begin at 25, 51 and 76, and of 103 faces too; alone they would at 25, 51 and 77."""
+    """Blocks of 102 cells begin at 25, 51 and 76, and of their 103 faces, too; alone they would at 25, 51 and 77."""
     made = sdfgad.grad(sloshed, wrt="h", distribute={"h": "block", "q": "block"}, comm=4, gather=False)
     text = " ".join(str(made.plan(sdfgad.spec(102), sdfgad.spec(103), 3)).split())
     assert "h[50:76]" in text and "q[51:77]" in text
@@ -52,6 +52,17 @@ def test_faces_are_cut_beside_their_cells() -> None:
         bind(sloshed, [np.ones(102), np.ones(103), 3], {})).blocks("q", (103,)).axes[0].ends
         for form in ("block", "replicated")]
     assert ends == [(0, 25, 51, 76, 103), (0, 25, 51, 77, 103)]
+
+
+def test_a_limit_holds_for_parts_with_more_neighbours_than_the_largest() -> None:
+    """Of 25 rows the last of three ranks has 9, and the one in the middle 8 with halos on both sides."""
+    def middle(limit: int | None) -> sdfgad.Plan:
+        made = sdfgad.grad(diffuse, wrt="u", distribute={"u": "block"}, comm=3, gather=False, memory_limit=limit)
+        return made.plan(sdfgad.spec((25, 14)), 0.1, 40)
+
+    free = middle(None).predicted.peak_bytes
+    limited = middle(free - 8)
+    assert limited.predicted.peak_bytes <= free - 8 == limited.limit_bytes and limited.modes
 
 
 def test_records_take_the_room_of_a_block() -> None:

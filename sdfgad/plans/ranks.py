@@ -1,6 +1,7 @@
 """What is particular about programs that communicate: what the planner may not do, and what a rank's seed counts."""
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -87,19 +88,48 @@ def _planned_alike(recipe: Recipe) -> tuple[Choice, Emission, Plan]:
     assert wanted is not None
     shapes = {n: recipe.parsed.program.arrays[recipe.parsed.traced[n]].shape for n in wanted.axes}
     leader = recipe.of_rank(wanted.largest(shapes))
-    choice, found, plan = planned(leader)
+    choice, found, plan = _within_all(leader, {n: s for n, s in shapes.items() if wanted.axes[n]})
     if recipe.request.limit is not None and any(i.bytes is None for i in plan.problem.items):
         raise unsupported(recipe.parsed.program.source, "a memory limit for a distributed program with loops of "
                           "unknown length, which store what they overwrite", "give such loops a most number of "
                           "iterations with range, or no limit", "SG107")
-    mine = replace(recipe, slopes=plan.problem.code == leader.code)
-    own = found if leader is recipe else part_of(mine, found)
+    own = found if leader is recipe else part_of(replace(recipe, slopes=plan.problem.code == leader.code), found)
     limit = recipe.request.limit
     if limit is not None and own.peak > limit:
         raise MemoryLimitError(f"the part of rank {wanted.rank} needs {format_bytes(own.peak)}, the limit is "
                                f"{format_bytes(limit)}", minimum_bytes=own.peak, limit_bytes=limit,
                                help=f"raise memory_limit to {own.peak}")
-    return choice, own, replace(plan, problem=own.problem)
+    return choice, own, replace(plan, problem=own.problem, limit_bytes=limit)
+
+
+_TIGHTER = 4
+"""So often the part with the largest blocks is planned for less, where another one needs more."""
+_ROOM = 0.5
+"""Of a limit: where the part with the largest blocks needs less, no other one needs more than the limit."""
+
+
+def _within_all(leader: Recipe, shapes: Mapping[str, Sequence[int]]) -> tuple[Choice, Emission, Plan]:
+    """What the part with the largest blocks does within the limit, such that others are within it, too: one with
+    smaller blocks and more neighbours may need more. Every rank looks at all kinds of parts, and finds the same."""
+    limit, wanted = leader.request.limit, leader.request.distribution
+    best = planned(leader)
+    if limit is None or wanted is None:
+        return best
+    asked, ranks = limit, [r for r in wanted.unlike(shapes) if r != wanted.rank]
+    for _ in range(_TIGHTER):
+        found, plan = best[1:]
+        if found.peak <= _ROOM * limit:
+            break
+        slopes = plan.problem.code == leader.code
+        most = max((part_of(replace(leader.of_rank(r), slopes=slopes), found).peak for r in ranks), default=0)
+        if most <= limit:
+            break
+        asked = min(asked, found.peak) - (most - limit)
+        try:
+            best = planned(replace(leader, request=replace(leader.request, limit=max(asked, 1))))
+        except MemoryLimitError:
+            break
+    return best
 
 
 def silent_part(recipe: Recipe, plan: Plan, found: Emission) -> Emission | None:

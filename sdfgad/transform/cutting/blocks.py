@@ -92,6 +92,15 @@ class Distribution:
             return sum(abs(k - n // 2) for k, n in zip(self.grid.places[rank], self.grid.extents, strict=True))
         return max(range(self.grid.size), key=lambda r: (elements(r), -aside(r)))
 
+    def unlike(self, shapes: Mapping[str, Sequence[int]]) -> list[int]:
+        """A rank of each kind: of the same extents of blocks, beside the same borders of the grid."""
+        kinds: dict[object, int] = {}
+        for rank, place in enumerate(self.grid.places):
+            sizes = tuple(b - a for n, shape in shapes.items() for a, b in self.blocks(n, shape).own(place, shape))
+            borders = tuple((k == 0, k == n - 1) for k, n in zip(place, self.grid.extents, strict=True))
+            kinds.setdefault((sizes, borders), rank)
+        return list(kinds.values())
+
     def own(self, name: str, shape: Sequence[int]) -> tuple[slice, ...]:
         """The block of this rank of an array that the caller has named."""
         return tuple(slice(*side) for side in self.blocks(name, shape).own(self.grid.places[self.rank], shape))

@@ -13,7 +13,6 @@ import sdfgad
 from npbench_suite.device.registers import derived
 from npbench_suite.kernel import load, names
 from sdfgad.analysis.sectors import KEPT_BYTES
-from sdfgad.codegen.cuda.joining import accesses
 from sdfgad.codegen.cuda.schedule import DeviceProgram, scheduled
 from sdfgad.codegen.cuda.sectors import SectorMoves, in_order, moves, runs
 from sdfgad.codegen.cuda.work import works
@@ -53,7 +52,7 @@ def moved_by(made: DeviceProgram) -> Iterator[Moved]:
     lie = in_order(made.arrays)
     for run in runs(made.items, made.arrays):
         kernel, found = run.kernel, [_kept(m, made.arrays[m.array].bytes) for m in moves(run, made.arrays, lie)]
-        written = sorted({a.array for a in accesses(kernel.parts) if a.written})
+        written = sorted(kernel.written)
         name = f"kernel of {kernel.points} points that writes {', '.join(written[:3])}"
         worst = max(found, key=lambda m: m.moved - m.least, default=None)
         yield Moved(name, sum(m.least for m in found), sum(m.moved for m in found),

@@ -25,7 +25,6 @@ from sdfgad.codegen.cpp import (
     strides,
     symbol,
 )
-from sdfgad.codegen.cuda.joining import touched
 from sdfgad.codegen.cuda.library_text import KERNELS, LIBRARIES, SNAPSHOTS, library_text, merge_text
 from sdfgad.codegen.cuda.schedule import DeviceProgram
 from sdfgad.codegen.cuda.teams import touched_by
@@ -260,7 +259,7 @@ class GraphBuilder:
 
     def kernel(self, state: object, item: DeviceKernel, frame: Frame) -> None:
         """A map over the threads of whole blocks."""
-        self.map(state, kernel_text(item, frame), touched(item), (item.threads, BLOCK), frame)
+        self.map(state, kernel_text(item, frame), touched_by([item]), (item.threads, BLOCK), frame)
 
     def launch(self, state: object, item: Launch, frame: Frame) -> None:
         """A map over the threads of all blocks of several kernels."""

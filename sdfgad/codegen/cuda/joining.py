@@ -13,7 +13,7 @@ variables that have one value wherever the two touch one element.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sdfgad.analysis.elements.access import Access, Site, overlap_in, range_accesses
 from sdfgad.analysis.elements.dependence import READ, touches
@@ -21,18 +21,18 @@ from sdfgad.codegen.cuda.work import (
     BLOCK,
     DeviceItem,
     DeviceKernel,
+    Look,
     Part,
-    PointWork,
     Side,
     ThreadLoop,
+    accesses,
     coordinate,
     size,
     works,
 )
 from sdfgad.ir.atoms import Atom
-from sdfgad.ir.expr import index_elems, loads
-from sdfgad.ir.index import Elem, Ix, ix, of_atom
-from sdfgad.ir.program import Loop, Map, Range, Store
+from sdfgad.ir.index import Ix, ix, of_atom
+from sdfgad.ir.program import Loop, Map, Range
 from sdfgad.ir.walk import range_elems
 from sdfgad.thresholds import thresholds
 
@@ -43,64 +43,19 @@ FAR = 1 << 62
 """No number of a program is so large."""
 
 
-@dataclass(frozen=True)
-class Look:
-    """One look at an array, or one store."""
-
-    array: str
-    index: tuple[Ix, ...]
-    written: bool = False
-
-
-def accesses(parts: Iterable[Part]) -> Iterator[Look]:
-    """Everything that parts touch, elements in indices and bounds too."""
-    for part in parts:
-        if isinstance(part, ThreadLoop):
-            yield from _looked_up(range_elems(part.range))
-            yield from accesses(part.parts)
-        else:
-            yield from _of_work(part)
-
-
-def _of_work(work: PointWork) -> Iterator[Look]:
-    for r in work.domain:
-        yield from _looked_up(range_elems(r))
-    for part in work.body:
-        yield from (Look(n.array, n.index) for n in loads(part.expr))
-        yield from _looked_up(index_elems(part.expr))
-        if isinstance(part, Store):
-            yield Look(part.array, part.index, True)
-            yield from _looked_up(e for i in part.index for e in i.elems)
-
-
-def _looked_up(elems: Iterable[Elem]) -> Iterator[Look]:
-    return (Look(e.array, e.parts) for e in elems)
-
-
-def touched(kernel: DeviceKernel) -> tuple[frozenset[str], frozenset[str]]:
-    """The arrays that a kernel touches, and those that it writes."""
-    found = list(accesses(kernel.parts))
-    return frozenset(a.array for a in found), frozenset(a.array for a in found if a.written)
-
-
-def _sites(index: tuple[Ix, ...], count: int) -> tuple[int, ...] | None:
-    """The dimension in which each coordinate stands alone; None unless all do."""
-    found = [next((d for d, i in enumerate(index) if i == ix(coordinate(k))), None) for k in range(count)]
-    return tuple(d for d in found if d is not None) if None not in found else None
-
-
 def at_own_points(parts: Iterable[Part], others: Iterable[Part], count: int) -> bool:
     """Whether points of two parts never touch the same element, unless it is the same point or both only read it."""
+    variables = [coordinate(k) for k in range(count)]
     mine: dict[str, list[Look]] = {}
-    for access in accesses(parts):
+    for access in dict.fromkeys(accesses(parts)):
         mine.setdefault(access.array, []).append(access)
-    for access in accesses(others):
-        for other in mine.get(access.array, ()):
-            if access.written or other.written:
-                site = _sites(access.index, count)
-                if site is None or site != _sites(other.index, count):
-                    return False
-    return True
+    return not any((access.written or other.written) and not _at_one_place(access, other, variables)
+                   for access in dict.fromkeys(accesses(others)) for other in mine.get(access.array, ()))
+
+
+def _at_one_place(one: Look, other: Look, variables: Sequence[str]) -> bool:
+    """Whether each variable stands alone in the same dimension of both."""
+    return all(v in one.places and one.places[v] == other.places.get(v) for v in variables)
 
 
 def _takes_company(kernel: DeviceKernel) -> bool:
@@ -165,14 +120,12 @@ def _joined(items: Sequence[DeviceItem], kernel: DeviceKernel,
 def _in_common(first: DeviceItem, other: DeviceKernel) -> int:
     """The dimensions of the arrays that two kernels touch: what a thread need not ask memory for again."""
     assert isinstance(first, DeviceKernel), "nothing else takes a kernel"
-    ranks = {a.array: len(a.index) for a in accesses(first.parts)}
-    return sum({a.array: ranks[a.array] for a in accesses(other.parts) if a.array in ranks}.values())
+    return sum(first.ranks[n] for n in first.ranks.keys() & other.ranks.keys())
 
 
 def independent(first: DeviceKernel, other: DeviceKernel) -> bool:
     """Whether two kernels may change places."""
-    (all_first, first_writes), (all_other, other_writes) = touched(first), touched(other)
-    return not (first_writes & all_other or other_writes & all_first)
+    return first.written.isdisjoint(other.ranks) and other.written.isdisjoint(first.ranks)
 
 
 def inside(stmt: Loop, kernel: DeviceKernel) -> DeviceKernel | None:
@@ -189,15 +142,18 @@ def inside(stmt: Loop, kernel: DeviceKernel) -> DeviceKernel | None:
 
 def _is_steady(r: Range, kernel: DeviceKernel) -> bool:
     """Whether the bounds of a loop stay what they are while it runs."""
-    return touched(kernel)[1].isdisjoint(e.array for e in range_elems(r))
+    return kernel.written.isdisjoint(e.array for e in range_elems(r))
 
 
 def meet(parts: tuple[Part, ...], others: tuple[Part, ...], path: tuple[Range, ...],
          but: Collection[str] = ()) -> bool:
     """Whether one of two parts may write an element that the other one touches, in one iteration of the loops around.
     but: coordinates; what has all of these for indices, each in the same dimension, is of the same point."""
-    first, second = (list(_touches(p, (), path)) for p in (parts, others))
-    written = {a.array for a, writes in (*first, *second) if writes}
+    looks = [list(accesses(p)) for p in (parts, others)]
+    written = {a.array for found in looks for a in found if a.written}
+    shared = written.intersection(*({a.array for a in found} for found in looks))
+    first, second = ([t for t in _touches(p, (), path) if t[0].array in shared] if shared else []
+                     for p in (parts, others))
     return any(one.array == two.array and (wrote or writes) and not (but and set(but) <= set(_alone(one, two)))
                and overlap_in(one, two, len(path)) and _overlap(one, two, written)
                for one, wrote in first for two, writes in second)

@@ -19,27 +19,27 @@ from sdfgad.ir.walk import map_accesses, reads, rebuild, statements, writes
 from sdfgad.thresholds import thresholds
 
 Item = TypeVar("Item")
-Schedule = Callable[[Program], tuple[DeviceItems, Mapping[str, Array]]]
+Scheduled = tuple[DeviceItems, Mapping[str, Array]]
 """The kernels of a program, and all arrays."""
+Schedule = Callable[[Program], Scheduled]
 
 
-def with_neighbours_together(program: Program, schedule: Schedule) -> Program:
-    """The program with temporaries turned where its kernels move fewer sectors then; the same one where none are.
+def with_neighbours_together(program: Program, schedule: Schedule) -> tuple[Program, Scheduled]:
+    """The program with temporaries turned where its kernels move fewer sectors then, and what becomes of it; the same
+    one where none are.
 
     t[i, j, k] of points (i, j)   ->   t[i, k, j]
     """
-    free = free_arrays(program)
-    if not free:
-        return program
-    items, arrays = schedule(program)
+    free, known = free_arrays(program), schedule(program)
+    items, arrays = known
     lie = in_order(arrays)
     every = list(runs(items, arrays))
     last = {n: best for n in free if (best := _best_last(arrays[n], every, arrays)) is not None}
     if not last:
-        return program
+        return program, known
     made = turned(program, last)
-    before, after = _moved(every, arrays, lie), moved_by(*schedule(made))
-    return made if after < before else program
+    other = schedule(made)
+    return (made, other) if moved_by(*other) < _moved(every, arrays, lie) else (program, known)
 
 
 def free_arrays(program: Program) -> list[str]:

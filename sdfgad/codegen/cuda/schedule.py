@@ -125,15 +125,15 @@ def scheduled(program: Program, ordered: bool = False) -> DeviceProgram:
 def _in_the_better_form(program: Program, ordered: bool) -> DeviceProgram:
     """With short axes written out, or loops around maps taken apart, where that takes clearly less time."""
     made, apart = _laid_out(program, ordered), loops_apart(program)
-    forms = {id(form): form for p in (apart, program) for form in (p, components_apart(p)) if form is not program}
+    starts = {id(p): p for p in (apart, program)}.values()
+    forms = {id(form): form for p in starts for form in (p, components_apart(p)) if form is not program}
     others = [_laid_out(form, ordered) for form in forms.values()]
     best = min(others, key=_seconds, default=made)
     return best if _seconds(best) < GAIN * _seconds(made) else made
 
 
 def _laid_out(program: Program, ordered: bool) -> DeviceProgram:
-    laid = with_neighbours_together(program, lambda p: _kernels(p, ordered))
-    items, arrays = _kernels(laid, ordered)
+    laid, (items, arrays) = with_neighbours_together(program, lambda p: _kernels(p, ordered))
     items = with_patches(items, arrays)
     return _in_few_launches(DeviceProgram(laid, items, arrays, lifetimes(steps_of(items))))
 

@@ -15,7 +15,6 @@ from math import prod
 import numpy as np
 
 from sdfgad.codegen.cpp import Frame, most_trips, strides
-from sdfgad.codegen.cuda.joining import Look, accesses
 from sdfgad.codegen.cuda.work import (
     BESIDE,
     BLOCK,
@@ -26,6 +25,7 @@ from sdfgad.codegen.cuda.work import (
     DeviceKernel,
     HostControl,
     Launch,
+    Look,
     Part,
     ThreadLoop,
 )
@@ -174,7 +174,7 @@ def _of_sums(kernel: DeviceKernel) -> Iterator[DeviceKernel]:
 def _formulas(run: KernelRun, lie: Distances) -> Iterator[tuple[str, dict[str, int]]]:
     """How far elements are from each other along each variable, for accesses that differ in more than a distance."""
     seen: set[tuple[str, tuple[tuple[str, int], ...]]] = set()
-    for look in accesses(run.kernel.parts):
+    for look in run.kernel.looks:
         if look.array in lie:
             steps = _steps(look, run.counts, lie[look.array])
             key = look.array, tuple(sorted(steps.items()))

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from sdfgad.analysis.lifetimes import Either, Node, Repeated, Step, Steps
-from sdfgad.codegen.cuda.joining import accesses
 from sdfgad.codegen.cuda.operations import IN_PLACE, ROOM
 from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl, Launch, OrderedSum, works
 from sdfgad.ir.program import If, Lib, Loop, Store
@@ -37,10 +36,9 @@ def _steps(item: DeviceItem, number: int) -> tuple[Node, ...]:
 
 def _of_kernel(kernel: DeviceKernel, number: int) -> Step:
     """Sums look at what they add to, unless they replace it."""
-    found = list(accesses(kernel.parts))
     added = {p.array for w in works(kernel.parts) if not w.assigned for p in w.body if isinstance(p, Store) and p.op}
-    read = frozenset(a.array for a in found if not a.written) | added
-    return Step(number, read, frozenset(a.array for a in found if a.written), kernel.fills)
+    read = frozenset(a.array for a in kernel.looks if not a.written) | added
+    return Step(number, read, kernel.written, kernel.fills)
 
 
 def _of_launch(launch: Launch, number: int) -> Step:

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from sdfgad.codegen.cpp import Frame, most_trips
-from sdfgad.codegen.cuda.joining import touched
 from sdfgad.codegen.cuda.work import (
     BLOCK,
     TEAM,
@@ -77,7 +76,7 @@ def touched_by(items: Iterable[DeviceItem]) -> tuple[frozenset[str], frozenset[s
     every, written = frozenset[str](), frozenset[str]()
     for item in items:
         if isinstance(item, DeviceKernel):
-            more = touched(item)
+            more = frozenset(item.ranks), item.written
         elif isinstance(item, Launch):
             more = touched_by(item.kernels)
         else:

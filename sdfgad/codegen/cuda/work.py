@@ -3,12 +3,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from types import MappingProxyType
 from typing import TypeAlias
 
-from sdfgad.ir.index import Ix
+from sdfgad.ir.expr import index_elems, loads
+from sdfgad.ir.index import Elem, Ix, ix
 from sdfgad.ir.program import If, Let, Lib, Loop, Pop, Push, Range, Store, While
+from sdfgad.ir.walk import range_elems
 
 BLOCK = 256
 """Threads of a block."""
@@ -38,6 +41,25 @@ class Side:
 
 
 @dataclass(frozen=True)
+class Look:
+    """One look at an array, or one store."""
+
+    array: str
+    index: tuple[Ix, ...]
+    written: bool = False
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """For each variable that is an index by itself the first dimension where it is."""
+        alone = {d: next(iter(i.symbols)) for d, i in enumerate(self.index) if len(i.symbols) == 1}
+        return {v: d for d, v in reversed(alone.items()) if self.index[d] is ix(v)}
+
+
+def _looked_up(elems: Iterable[Elem]) -> Iterator[Look]:
+    return (Look(e.array, e.parts) for e in elems)
+
+
+@dataclass(frozen=True)
 class PointWork:
     """A map as one point sees it.
 
@@ -52,6 +74,21 @@ class PointWork:
     atomic: frozenset[int] = frozenset()
     assigned: bool = False
 
+    @cached_property
+    def looks(self) -> tuple[Look, ...]:
+        """Everything that it touches, elements in indices and bounds too: each once."""
+        return tuple(dict.fromkeys(self._looks()))
+
+    def _looks(self) -> Iterator[Look]:
+        for r in self.domain:
+            yield from _looked_up(range_elems(r))
+        for part in self.body:
+            yield from (Look(n.array, n.index) for n in loads(part.expr))
+            yield from _looked_up(index_elems(part.expr))
+            if isinstance(part, Store):
+                yield Look(part.array, part.index, True)
+                yield from _looked_up(e for i in part.index for e in i.elems)
+
 
 @dataclass(frozen=True)
 class ThreadLoop:
@@ -60,8 +97,19 @@ class ThreadLoop:
     range: Range
     parts: tuple[Part, ...]
 
+    @cached_property
+    def looks(self) -> tuple[Look, ...]:
+        """Those of its bounds and of its parts."""
+        return tuple(dict.fromkeys((*_looked_up(range_elems(self.range)), *accesses(self.parts))))
+
 
 Part: TypeAlias = PointWork | ThreadLoop
+
+
+def accesses(parts: Iterable[Part]) -> Iterator[Look]:
+    """Everything that parts touch."""
+    for part in parts:
+        yield from part.looks
 
 
 @dataclass(frozen=True)
@@ -80,6 +128,21 @@ class DeviceKernel:
     fills: frozenset[str] = frozenset()
     beside: int = 1
     across: int | None = None
+
+    @cached_property
+    def looks(self) -> tuple[Look, ...]:
+        """Everything that it touches, each once."""
+        return tuple(dict.fromkeys(accesses(self.parts)))
+
+    @cached_property
+    def ranks(self) -> Mapping[str, int]:
+        """The arrays that it touches, and how many dimensions they have."""
+        return {a.array: len(a.index) for a in self.looks}
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The arrays that it writes."""
+        return frozenset(a.array for a in self.looks if a.written)
 
     @property
     def patches(self) -> tuple[Side, ...]:

@@ -12,8 +12,8 @@ variables that have one value wherever the two touch one element.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from sdfgad.analysis.elements.access import Access, Site, overlap_in, range_accesses
 from sdfgad.analysis.elements.dependence import READ, touches
@@ -27,8 +27,10 @@ from sdfgad.codegen.cuda.work import (
     ThreadLoop,
     accesses,
     coordinate,
+    ranks_in,
     size,
     works,
+    written_in,
 )
 from sdfgad.ir.atoms import Atom
 from sdfgad.ir.index import Ix, ix, of_atom
@@ -43,14 +45,20 @@ FAR = 1 << 62
 """No number of a program is so large."""
 
 
-def at_own_points(parts: Iterable[Part], others: Iterable[Part], count: int) -> bool:
+def at_own_points(parts: Sequence[Part], others: Sequence[Part], count: int) -> bool:
     """Whether points of two parts never touch the same element, unless it is the same point or both only read it."""
-    variables = [coordinate(k) for k in range(count)]
+    variables, shared = [coordinate(k) for k in range(count)], _in_dispute(parts, others)
     mine: dict[str, list[Look]] = {}
-    for access in dict.fromkeys(accesses(parts)):
+    for access in dict.fromkeys(a for a in accesses(parts) if a.array in shared):
         mine.setdefault(access.array, []).append(access)
     return not any((access.written or other.written) and not _at_one_place(access, other, variables)
-                   for access in dict.fromkeys(accesses(others)) for other in mine.get(access.array, ()))
+                   for access in dict.fromkeys(a for a in accesses(others) if a.array in shared)
+                   for other in mine[access.array])
+
+
+def _in_dispute(parts: Sequence[Part], others: Sequence[Part]) -> frozenset[str]:
+    """The arrays that two parts touch and one of them writes."""
+    return (written_in(parts) | written_in(others)) & ranks_in(parts).keys() & ranks_in(others).keys()
 
 
 def _at_one_place(one: Look, other: Look, variables: Sequence[str]) -> bool:
@@ -62,18 +70,27 @@ def _takes_company(kernel: DeviceKernel) -> bool:
     return not kernel.terms and not any(w.atomic for w in works(kernel.parts))
 
 
-def join(first: DeviceKernel, other: DeviceKernel, path: tuple[Range, ...]) -> DeviceKernel | None:
-    """One kernel in place of two that follow each other, where that is possible and no waste. path: the loops around.
-    """
+@dataclass(frozen=True)
+class Around:
+    """Where kernels stand. path: the loops around. pieces: whether those that touch different elements altogether
+    may be one, too."""
+
+    path: tuple[Range, ...] = ()
+    pieces: bool = True
+
+
+def join(first: DeviceKernel, other: DeviceKernel, around: Around) -> DeviceKernel | None:
+    """One kernel in place of two that follow each other, where that is possible and no waste."""
     if len(first.box) != len(other.box) or not (_takes_company(first) and _takes_company(other)):
         return None
     box = _around(first.box, other.box)
     if box is None or size(box) > SPARE * max(first.points, other.points) + BLOCK:
         return None
     own = at_own_points(first.parts, other.parts, len(box))
-    if not own and meet(first.parts, other.parts, path, [s.var for s in first.box]):
+    if not own and not (around.pieces and not meet(first.parts, other.parts, around.path, [s.var for s in first.box])):
         return None
-    return DeviceKernel(box, (*first.parts, *other.parts), (), first.fills | other.fills)
+    parts, pieced = (*first.parts, *other.parts), first.pieced or other.pieced or not own
+    return DeviceKernel(box, parts, (), first.fills | other.fills, pieced=pieced)
 
 
 def _around(first: tuple[Side, ...], other: tuple[Side, ...]) -> tuple[Side, ...] | None:
@@ -88,29 +105,29 @@ def _around(first: tuple[Side, ...], other: tuple[Side, ...]) -> tuple[Side, ...
     return tuple(sides)
 
 
-def add(items: list[DeviceItem], kernel: DeviceKernel, path: tuple[Range, ...] = ()) -> None:
+def add(items: list[DeviceItem], kernel: DeviceKernel, around: Around) -> None:
     """Put a kernel behind items: into the one that it has most in common with of those that it fits, past kernels that
     it has nothing to do with, and the first of several (typed fusion; Kennedy and McKinley, 1993). What has grown may
     have become large enough for its neighbours."""
-    found = list(_joined(items, kernel, path))
+    found = list(_joined(items, kernel, around))
     if not found:
         items.append(kernel)
         return
     place, joined = max(found, key=lambda one: (_in_common(items[one[0]], kernel), -one[0]))
     behind = items[place + 1:]
     del items[place:]
-    add(items, joined, path)
+    add(items, joined, around)
     items += behind
 
 
 def _joined(items: Sequence[DeviceItem], kernel: DeviceKernel,
-            path: tuple[Range, ...]) -> Iterator[tuple[int, DeviceKernel]]:
+            around: Around) -> Iterator[tuple[int, DeviceKernel]]:
     """The places of items that a kernel fits, and both together."""
     for place in range(len(items) - 1, max(-1, len(items) - 1 - thresholds().device.apart), -1):
         before = items[place]
         if not isinstance(before, DeviceKernel):
             return
-        joined = join(before, kernel, path)
+        joined = join(before, kernel, around)
         if joined is not None:
             yield place, joined
         if not independent(before, kernel):
@@ -149,9 +166,7 @@ def meet(parts: tuple[Part, ...], others: tuple[Part, ...], path: tuple[Range, .
          but: Collection[str] = ()) -> bool:
     """Whether one of two parts may write an element that the other one touches, in one iteration of the loops around.
     but: coordinates; what has all of these for indices, each in the same dimension, is of the same point."""
-    looks = [list(accesses(p)) for p in (parts, others)]
-    written = {a.array for found in looks for a in found if a.written}
-    shared = written.intersection(*({a.array for a in found} for found in looks))
+    shared, written = _in_dispute(parts, others), written_in(parts) | written_in(others)
     first, second = ([t for t in _touches(p, (), path) if t[0].array in shared] if shared else []
                      for p in (parts, others))
     return any(one.array == two.array and (wrote or writes) and not (but and set(but) <= set(_alone(one, two)))

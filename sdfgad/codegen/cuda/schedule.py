@@ -12,12 +12,12 @@ from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.batches import loops_apart
 from sdfgad.codegen.cuda.components import components_apart
-from sdfgad.codegen.cuda.joining import add, inside
+from sdfgad.codegen.cuda.joining import Around, add, inside
 from sdfgad.codegen.cuda.launching import side_by_side
 from sdfgad.codegen.cuda.layout import moved_by, with_neighbours_together
 from sdfgad.codegen.cuda.maps import MapLowering
 from sdfgad.codegen.cuda.operations import device_operations
-from sdfgad.codegen.cuda.sectors import with_patches
+from sdfgad.codegen.cuda.sectors import runs, with_patches
 from sdfgad.codegen.cuda.snapshots import STANDING
 from sdfgad.codegen.cuda.speeds import DeviceSpeeds
 from sdfgad.codegen.cuda.steps import steps_of
@@ -31,6 +31,7 @@ from sdfgad.codegen.cuda.work import (
     launches,
     ordered_sums,
     questions,
+    waits,
 )
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, While
 from sdfgad.ir.walk import all_variables, children
@@ -127,13 +128,24 @@ def _in_the_better_form(program: Program, ordered: bool) -> DeviceProgram:
     made, apart = _laid_out(program, ordered), loops_apart(program)
     starts = {id(p): p for p in (apart, program)}.values()
     forms = {id(form): form for p in starts for form in (p, components_apart(p)) if form is not program}
-    others = [_laid_out(form, ordered) for form in forms.values()]
-    best = min(others, key=_seconds, default=made)
-    return best if _seconds(best) < GAIN * _seconds(made) else made
+    others = [(_laid_out(form, ordered), form) for form in forms.values()]
+    best, form = min(others, key=lambda other: _seconds(other[0]), default=(made, program))
+    if _seconds(best) < GAIN * _seconds(made):
+        return _with_pieces_apart(best, form, ordered)
+    return _with_pieces_apart(made, program, ordered)
 
 
-def _laid_out(program: Program, ordered: bool) -> DeviceProgram:
-    laid, (items, arrays) = with_neighbours_together(program, lambda p: _kernels(p, ordered))
+def _with_pieces_apart(made: DeviceProgram, form: Program, ordered: bool) -> DeviceProgram:
+    """With pieces in kernels of their own where that takes less time, and no more waits: together they may keep others
+    from being joined."""
+    if not any(run.kernel.pieced for run in runs(made.items, made.arrays)):
+        return made
+    other = _laid_out(form, ordered, pieces=False)
+    return other if waits(other.items) <= waits(made.items) and _seconds(other) < _seconds(made) else made
+
+
+def _laid_out(program: Program, ordered: bool, pieces: bool = True) -> DeviceProgram:
+    laid, (items, arrays) = with_neighbours_together(program, lambda p: _kernels(p, ordered, pieces))
     items = with_patches(items, arrays)
     return _in_few_launches(DeviceProgram(laid, items, arrays, lifetimes(steps_of(items))))
 
@@ -154,9 +166,9 @@ def _in_few_launches(made: DeviceProgram) -> DeviceProgram:
     return other if other.taken(passed) - made.taken(passed) <= max(held * MORE, LITTLE) else made
 
 
-def _kernels(program: Program, ordered: bool) -> tuple[DeviceItems, Mapping[str, Array]]:
+def _kernels(program: Program, ordered: bool, pieces: bool) -> tuple[DeviceItems, Mapping[str, Array]]:
     formed = device_operations(fuse_pointwise(program, thresholds().device.again))
-    builder = _Builder(formed, ordered)
+    builder = _Builder(formed, ordered, pieces)
     return builder.block(Frame(builder.arrays), formed.body), builder.arrays
 
 
@@ -191,8 +203,8 @@ def _loops(made: DeviceProgram) -> Iterator[DeviceLoop]:
 
 
 class _Builder:
-    def __init__(self, program: Program, ordered: bool) -> None:
-        self.ordered = ordered
+    def __init__(self, program: Program, ordered: bool, pieces: bool) -> None:
+        self.ordered, self.pieces = ordered, pieces
         self.arrays = dict(program.arrays)
         self.taken = all_variables(program.body) | set(self.arrays)
 
@@ -206,7 +218,7 @@ class _Builder:
         for stmt in block:
             for item in self.statement(replace(frame, arrays=self.arrays), stmt):
                 if isinstance(item, DeviceKernel):
-                    add(items, item, tuple(frame.ranges.values()))
+                    add(items, item, Around(tuple(frame.ranges.values()), self.pieces))
                 else:
                     items.append(item)
         return tuple(items)

@@ -59,8 +59,30 @@ def _looked_up(elems: Iterable[Elem]) -> Iterator[Look]:
     return (Look(e.array, e.parts) for e in elems)
 
 
+class Looking:
+    """What looks at arrays."""
+
+    @cached_property
+    def looks(self) -> tuple[Look, ...]:
+        """Everything that it touches, elements in indices and bounds too: each once."""
+        return tuple(dict.fromkeys(self._looks()))
+
+    @cached_property
+    def ranks(self) -> Mapping[str, int]:
+        """The arrays that it touches, and how many dimensions they have."""
+        return {a.array: len(a.index) for a in self.looks}
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The arrays that it writes."""
+        return frozenset(a.array for a in self.looks if a.written)
+
+    def _looks(self) -> Iterator[Look]:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class PointWork:
+class PointWork(Looking):
     """A map as one point sees it.
 
     domain: in the order of the program; the variables of a side of the box have one value, the others are loops. held:
@@ -74,11 +96,6 @@ class PointWork:
     atomic: frozenset[int] = frozenset()
     assigned: bool = False
 
-    @cached_property
-    def looks(self) -> tuple[Look, ...]:
-        """Everything that it touches, elements in indices and bounds too: each once."""
-        return tuple(dict.fromkeys(self._looks()))
-
     def _looks(self) -> Iterator[Look]:
         for r in self.domain:
             yield from _looked_up(range_elems(r))
@@ -91,16 +108,15 @@ class PointWork:
 
 
 @dataclass(frozen=True)
-class ThreadLoop:
+class ThreadLoop(Looking):
     """A loop inside a thread."""
 
     range: Range
     parts: tuple[Part, ...]
 
-    @cached_property
-    def looks(self) -> tuple[Look, ...]:
-        """Those of its bounds and of its parts."""
-        return tuple(dict.fromkeys((*_looked_up(range_elems(self.range)), *accesses(self.parts))))
+    def _looks(self) -> Iterator[Look]:
+        yield from _looked_up(range_elems(self.range))
+        yield from accesses(self.parts)
 
 
 Part: TypeAlias = PointWork | ThreadLoop
@@ -112,6 +128,16 @@ def accesses(parts: Iterable[Part]) -> Iterator[Look]:
         yield from part.looks
 
 
+def ranks_in(parts: Iterable[Part]) -> Mapping[str, int]:
+    """The arrays that parts touch, and how many dimensions they have."""
+    return {n: rank for part in parts for n, rank in part.ranks.items()}
+
+
+def written_in(parts: Iterable[Part]) -> frozenset[str]:
+    """The arrays that parts write."""
+    return frozenset(n for part in parts for n in part.written)
+
+
 @dataclass(frozen=True)
 class DeviceKernel:
     """The parts, one after the other, for every point of a box.
@@ -119,7 +145,8 @@ class DeviceKernel:
     terms: where a block of threads works for each point, and shares the sums of the only part, what it shares; the
     variables of these sides are those of the part. beside: so many points in a row that one block works for, with a
     share of its threads for each. fills: arrays of which it replaces every element. across: the number of the
-    coordinate, not the last one, in which the threads of a warp differ too: they cover `PATCH` points of both.
+    coordinate, not the last one, in which the threads of a warp differ too: they cover `PATCH` points of both. pieced:
+    whether some parts are together only because they touch different elements altogether.
     """
 
     box: tuple[Side, ...]
@@ -128,6 +155,7 @@ class DeviceKernel:
     fills: frozenset[str] = frozenset()
     beside: int = 1
     across: int | None = None
+    pieced: bool = False
 
     @cached_property
     def looks(self) -> tuple[Look, ...]:
@@ -137,12 +165,12 @@ class DeviceKernel:
     @cached_property
     def ranks(self) -> Mapping[str, int]:
         """The arrays that it touches, and how many dimensions they have."""
-        return {a.array: len(a.index) for a in self.looks}
+        return ranks_in(self.parts)
 
     @cached_property
     def written(self) -> frozenset[str]:
         """The arrays that it writes."""
-        return frozenset(a.array for a in self.looks if a.written)
+        return written_in(self.parts)
 
     @property
     def patches(self) -> tuple[Side, ...]:
@@ -261,6 +289,12 @@ def _launches(item: DeviceItem, known: Mapping[str, int]) -> int:
     if r.var not in _counters(body):
         return launches(body, known) * len(turns)
     return sum(launches(body, {**known, r.var: k}) for k in turns)
+
+
+def waits(items: DeviceItems) -> int:
+    """Times that all threads of a call wait for each other, at launches and in loops on the device, where each loop is
+    gone through once."""
+    return sum(sum(map(waits, one.parts)) if isinstance(one, HostControl) else 1 for one in items)
 
 
 def _counters(items: DeviceItems) -> set[str]:

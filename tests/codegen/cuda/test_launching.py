@@ -13,7 +13,7 @@ from npbench_suite.kernel import load
 from sdfgad.calls.arguments import bind
 from sdfgad.codegen.cuda import launching
 from sdfgad.codegen.cuda.schedule import scheduled
-from sdfgad.codegen.cuda.work import DeviceItems, HostControl, Launch, launches
+from sdfgad.codegen.cuda.work import DeviceItems, HostControl, Launch, launches, waits
 from sdfgad.errors import ToolchainError
 from sdfgad.pipeline import Request, derive
 from sdfgad.thresholds import changed, thresholds
@@ -54,11 +54,6 @@ def launched(items: DeviceItems) -> list[Launch]:
         elif isinstance(item, HostControl):
             found += [one for part in item.parts for one in launched(part)]
     return found
-
-
-def waits(items: DeviceItems) -> int:
-    """Times that all threads of a loop on the device wait in one step of it; of a loop inside, in one step of that."""
-    return sum(1 if not isinstance(item, HostControl) else sum(map(waits, item.parts)) for item in items)
 
 
 def test_rims_run_beside_the_interior() -> None:
@@ -113,3 +108,8 @@ def test_waits_of_a_step(name: str, most: list[int]) -> None:
 ])
 def test_launches_of_loops_that_are_too_large_for_that(name: str, sizes: dict[str, Any], most: int) -> None:
     assert kernels_of(name, sizes) <= most
+
+
+def test_pieces_stay_apart_where_more_is_joined_then() -> None:
+    """Pieces that touch different elements, in one kernel, kept what follows from each in others: 22 kernels."""
+    assert kernels_of("channel_flow", load("channel_flow").sizes("paper")) <= 20

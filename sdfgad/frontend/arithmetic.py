@@ -41,6 +41,7 @@ from sdfgad.frontend.masking import (
     same_mask,
     table_of,
 )
+from sdfgad.frontend.picked import Picked, asked
 from sdfgad.frontend.run_texts import combined
 from sdfgad.frontend.sets import is_set
 from sdfgad.frontend.settled import Endless, settled, taken, unsettled
@@ -59,7 +60,6 @@ from sdfgad.frontend.values import (
     MaskPlaces,
     Maybe,
     NoneOr,
-    Picked,
     Reading,
     Record,
     Rows,
@@ -322,8 +322,8 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
     """A value that may be used several times: results not stored yet are stored now, iterators become such."""
     if isinstance(value, (Rows, Picked)):
         held = value.held if isinstance(value, Rows) else (kept(ctx, tuple(value), label),)
-        again = value if isinstance(value, Rows) else held[0]
-        return Iterated([lambda: again], len(ctx.builder.regions), held)
+        again = value if isinstance(value, Rows) else value.of(held[0])
+        return Iterated([lambda: asked(ctx, again)], len(ctx.builder.regions), held)
     if isinstance(value, Endless):
         return Iterated([lambda: value], len(ctx.builder.regions), value.held)
     if isinstance(value, tuple):

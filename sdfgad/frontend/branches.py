@@ -42,6 +42,7 @@ from sdfgad.frontend.values import (
     contained,
     is_number,
 )
+from sdfgad.frontend.views import origins_of
 from sdfgad.ir.expr import Expr, index_elems, loads
 from sdfgad.ir.program import If, Stmt
 
@@ -60,7 +61,7 @@ def choose(ctx: Context, test: ArrayValue, chosen: Callable[[], Value], other: C
             picked = ctx.builder.lazy((), condition.dtype, lambda _: condition, sources, True)
             made = select(ctx, picked, values[0], values[1], weak)
             if isinstance(made, Lazy):
-                made.origins = frozenset().union(*(v.origins for v in values if isinstance(v, Lazy)))
+                made.origins = frozenset().union(*(origins_of(v) for v in values if isinstance(v, ArrayValue)))
             return made
     return _stored(ctx, condition, chosen, other)
 

@@ -7,13 +7,14 @@ import dataclasses
 import itertools
 import math
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
 
+from sdfgad.frontend.ahead import picked
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.attributes import attribute, has_attribute, sample_of
 from sdfgad.frontend.bodies import order as orders
@@ -26,6 +27,7 @@ from sdfgad.frontend.elementwise import int_ix, int_value
 from sdfgad.frontend.generators import Yielding, listed, only_numbers, suspended
 from sdfgad.frontend.liveness import own_walk
 from sdfgad.frontend.ordered import in_order
+from sdfgad.frontend.picked import Picked
 from sdfgad.frontend.records import (
     counter,
     default_dict,
@@ -46,7 +48,6 @@ from sdfgad.frontend.values import (
     IntValue,
     Iterated,
     ListValue,
-    Picked,
     RangeValue,
     Record,
     Rows,
@@ -91,15 +92,8 @@ def enumerate_(ctx: Context, iterable: Value, start: Value = 0) -> Value:
         return suspended(ctx, dataclasses.replace(iterable, start=int(to_int(ctx, start))))
     rows = rows_of(ctx, iterable)
     if rows is None:
-        return _picked(((int(start) + k, v) for k, v in enumerate(items_of(ctx, iterable))), (iterable,))
+        return picked(ctx, lambda: ((int(start) + k, v) for k, v in enumerate(items_of(ctx, iterable))), (iterable,))
     return Rows(rows.count, lambda k: (int_value(k + int_ix(start)), rows.item(k)), held=rows.held)
-
-
-def _picked(items: Iterable[Value], found_in: Sequence[Value]) -> Picked:
-    """Items that an iterator finds one by one in what it is given."""
-    made = Picked(items)
-    made.lists = tuple(v for i in found_in for v in (i, *getattr(i, "lists", ())) if isinstance(v, ListValue))
-    return made
 
 
 @of_iterables
@@ -120,7 +114,7 @@ def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
         given = [[i.item(ix(k)) for k in range(shortest)] if isinstance(i, Endless) else next(rest) for i in iterables]
         if strict and len({len(g) for g in given}) > 1:
             raise ctx.refuse("zip with strict=True of different lengths", code="SG102")
-        return _picked(zip(*given, strict=False), iterables)
+        return picked(ctx, lambda: zip(*given, strict=False), iterables)
     if len(ended) < len(iterables):
         return zip_(ctx, *_as_long(ctx, iterables, rows), strict=strict)  # type: ignore[arg-type]
     count = rows[0].count  # type: ignore[union-attr]
@@ -230,7 +224,8 @@ def reversed_(ctx: Context, sequence: Value) -> Value:
 
 
 def zip_longest(ctx: Context, *iterables: Value, fillvalue: Value = None) -> Value:
-    return Picked(itertools.zip_longest(*(items_of(ctx, i) for i in iterables), fillvalue=fillvalue))
+    return picked(ctx, lambda: itertools.zip_longest(*(items_of(ctx, i) for i in iterables), fillvalue=fillvalue),
+                  iterables)
 
 
 def list_(ctx: Context, items: Value = ()) -> Value:

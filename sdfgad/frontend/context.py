@@ -5,6 +5,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count, islice
 from types import FunctionType
 from typing import Any
 
@@ -151,6 +152,20 @@ class Context:
                 inside = (part.function,)
             for held in inside:
                 yield from self._within(held, frames)
+
+
+@contextmanager
+def held(ctx: Context, *values: Value) -> Iterator[None]:
+    """Within, values that no name of the user's has are in use: nothing is written into their places."""
+    frame = ctx.frame
+    free = (name for k in count() if (name := f"%held{k}") not in frame.names)
+    names = list(islice(free, len(values)))
+    frame.names.update(zip(names, values, strict=True))
+    try:
+        yield
+    finally:
+        for name in names:
+            frame.names.pop(name, None)
 
 
 def restore_contents(before: Sequence[tuple[ListValue | Record | Iterated | SetValue, Any]]) -> None:

@@ -20,10 +20,10 @@ import numpy as np
 
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.bodies import implicit as bodies
-from sdfgad.frontend.context import Context
+from sdfgad.frontend.context import Context, held
 from sdfgad.frontend.elementwise import as_array, convert, describe
 from sdfgad.frontend.failing import fail
-from sdfgad.frontend.routines import Traced, Translated, held, routine, stored, unchanged, values_alone
+from sdfgad.frontend.routines import Traced, Translated, routine, stored, unchanged, values_alone
 from sdfgad.frontend.values import ArrayValue, Value, ViewValue, is_number
 from sdfgad.ir.own import OWN, PULLED, PUSHED, DerivativeRule
 from sdfgad.ir.program import Failure, View

@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.frontend.ahead import picked
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, int_ix, int_value
 from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.picked import Picked
 from sdfgad.frontend.settled import Endless, begin_to_use, taken
-from sdfgad.frontend.values import Applied, ArrayValue, Grown, Iterated, Picked, Rows, Value, contained, is_number
+from sdfgad.frontend.values import Applied, ArrayValue, Grown, Iterated, Rows, Value, ViewValue, contained, is_number
 from sdfgad.frontend.views import to_int
 from sdfgad.frontend.walks import rows_of
 from sdfgad.ir.index import Ix, floordiv, ix, mod
@@ -29,7 +31,7 @@ STORED = 16
 
 
 def product(ctx: Context, *iterables: Value, repeat: Value = 1) -> Value:
-    given = iterables * int(to_int(ctx, repeat))
+    given = tuple(_as_now(ctx, i) for i in iterables) * int(to_int(ctx, repeat))
     rows = [rows_of(ctx, i) for i in given]
     if any(r is None for r in rows):
         return Picked(itertools.product(*(items_of(ctx, i) for i in given)))
@@ -43,6 +45,12 @@ def product(ctx: Context, *iterables: Value, repeat: Value = 1) -> Value:
 
     held = tuple(v for r in rows for v in r.held)  # type: ignore[union-attr]
     return Rows(math.prod((r.count for r in rows), start=ix(1)), item, held=held)  # type: ignore[union-attr]
+
+
+def _as_now(ctx: Context, iterable: Value) -> Value:
+    """What gives the items that there are now: the numbers of an array may change later."""
+    numbers = isinstance(iterable, ViewValue) and iterable.ndim == 1
+    return ctx.builder.fresh_copy(iterable, "items") if numbers else iterable
 
 
 def count(ctx: Context, start: Value = 0, step: Value = 1) -> Value:
@@ -89,15 +97,17 @@ def reduce(ctx: Context, function: Value, iterable: Value, *initial: Value) -> V
 def accumulate(ctx: Context, iterable: Value, func: Value = None, *, initial: Value = None) -> Value:
     items = [kept(ctx, v) for v in (() if initial is None else (initial,)) + tuple(items_of(ctx, iterable))]
     step = operator.add if func is None else func
-    return Picked(itertools.accumulate(items, lambda a, b: kept(ctx, ctx.invoke(ctx, step, [a, b], {}))))
+    return picked(ctx, lambda: itertools.accumulate(items, lambda a, b: kept(ctx, ctx.invoke(ctx, step, [a, b], {}))),
+                  (iterable,))
 
 
-def of_items(made: Callable[..., Any]) -> Rule:
-    """A function of `itertools` that only picks items: what it picks is known while translating."""
+def of_items(made: Callable[..., Any], whole: bool = True) -> Rule:
+    """A function of `itertools` that only picks items: what it picks is known while translating. whole: it takes all
+    items before it gives the first one."""
 
     def rule(ctx: Context, iterable: Value, *counts: Value) -> Value:
         numbers = [None if c is None else int(to_int(ctx, c)) for c in counts]
-        return Picked(made(items_of(ctx, iterable), *numbers))
+        return picked(ctx, lambda: made(items_of(ctx, iterable), *numbers), () if whole else (iterable,))
 
     return rule
 
@@ -105,7 +115,7 @@ def of_items(made: Callable[..., Any]) -> Rule:
 def islice(ctx: Context, iterable: Value, *counts: Value) -> Value:
     """`itertools.islice`, of iterators without an end, too."""
     if not isinstance(iterable, Endless):
-        return of_items(itertools.islice)(ctx, iterable, *counts)
+        return of_items(itertools.islice, False)(ctx, iterable, *counts)
     places = slice(*(None if c is None else int(to_int(ctx, c)) for c in counts))
     if places.stop is None:
         raise ctx.refuse("itertools.islice without an end of an iterator without an end", "say where it ends", "SG102")
@@ -126,7 +136,8 @@ def following(ctx: Context, iterator: Value, *default: Value) -> Value:
     rows = rows_of(ctx, given) if isinstance(given, (ArrayValue, Rows)) else None
     items = [] if rows is not None else items_of(ctx, given)
     if rows.count.const if rows is not None else items:
-        left = Picked(items[1:]) if rows is None else Rows(rows.count - 1, lambda k: rows.item(k + 1), held=rows.held)
+        left = picked(ctx, lambda: items[1:], (given,)) if rows is None else Rows(
+            rows.count - 1, lambda k: rows.item(k + 1), held=rows.held)
         iterator.items.append(lambda: left)
         return items[0] if rows is None else rows.item(ix(0))
     if rows is not None and rows.count.const is None or not default:
@@ -142,7 +153,8 @@ def tee(ctx: Context, iterable: Value, n: Value = 2) -> Value:
 
 
 def starmap(ctx: Context, function: Value, iterable: Value) -> Value:
-    return Picked(kept(ctx, ctx.invoke(ctx, function, items_of(ctx, v), {})) for v in items_of(ctx, iterable))
+    return picked(ctx, lambda: (kept(ctx, ctx.invoke(ctx, function, items_of(ctx, v), {}))
+                                for v in items_of(ctx, iterable)), (iterable,))
 
 
 def while_true(made: Callable[..., Any]) -> Rule:
@@ -156,7 +168,7 @@ def while_true(made: Callable[..., Any]) -> Rule:
                                  "use a loop with if, or a mask: x[x > 0]", "SG102")
             return found
 
-        return Picked(made(holds, items_of(ctx, iterable)))
+        return picked(ctx, lambda: made(holds, items_of(ctx, iterable)), (iterable,))
 
     return rule
 
@@ -176,7 +188,7 @@ def compress(ctx: Context, data: Value, selectors: Value) -> Value:
     chosen = [known_truth(ctx, v) for v in items_of(ctx, selectors)]
     if None in chosen:
         raise ctx.refuse("itertools.compress by data", "use a mask: x[mask]", "SG102")
-    return Picked(itertools.compress(items_of(ctx, data), chosen))
+    return picked(ctx, lambda: itertools.compress(items_of(ctx, data), chosen), (data,))
 
 
 def chained(ctx: Context, iterable: Value) -> Value:
@@ -185,7 +197,7 @@ def chained(ctx: Context, iterable: Value) -> Value:
 
 
 def chain(ctx: Context, *iterables: Value) -> Value:
-    return Picked(v for i in iterables for v in items_of(ctx, i))
+    return picked(ctx, lambda: (v for i in iterables for v in items_of(ctx, i)), iterables)
 
 
 def applied(ctx: Context, function: Value, *arguments: Value, **keywords: Value) -> Value:
@@ -204,7 +216,7 @@ def ndenumerate(ctx: Context, arr: Value) -> Value:
 FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     functools.reduce: reduce, itertools.product: product, itertools.repeat: repeat, itertools.chain: chain,
     itertools.accumulate: accumulate, itertools.combinations: of_items(itertools.combinations),
-    itertools.permutations: of_items(itertools.permutations), itertools.pairwise: of_items(itertools.pairwise),
+    itertools.permutations: of_items(itertools.permutations), itertools.pairwise: of_items(itertools.pairwise, False),
     itertools.combinations_with_replacement: of_items(itertools.combinations_with_replacement),
     itertools.tee: tee, itertools.islice: islice, next: following, itertools.starmap: starmap,
     itertools.chain.from_iterable: chained, itertools.takewhile: while_true(itertools.takewhile),

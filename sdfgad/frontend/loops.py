@@ -7,6 +7,7 @@ from enum import EnumMeta
 
 from sdfgad import names
 from sdfgad.errors import UnsupportedError
+from sdfgad.frontend.ahead import AHEAD, PLACES, arrays_of, unchanged_behind, unchanged_items, written_out
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.attempts import UNROLL_TRIPS
 from sdfgad.frontend.carried import (
@@ -19,7 +20,7 @@ from sdfgad.frontend.carried import (
     open_carry,
 )
 from sdfgad.frontend.classes import iterated
-from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
+from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context, held
 from sdfgad.frontend.counted import lists_of, run_counted
 from sdfgad.frontend.elementwise import as_array, describe, int_value
 from sdfgad.frontend.exchanges import PASSED_OVER
@@ -37,7 +38,6 @@ from sdfgad.frontend.loop_forms import (
     first_iteration,
     first_that_works,
 )
-from sdfgad.frontend.merge import same
 from sdfgad.frontend.numbered import as_list, with_numbers
 from sdfgad.frontend.resizing import run_resizing
 from sdfgad.frontend.rhythms import Rhythm, blocks, part, pieces, rhythm_of
@@ -45,7 +45,7 @@ from sdfgad.frontend.settled import ChangingRefusal, Endless, GrowingRefusal, ta
 from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.tables import rows_from_table
 from sdfgad.frontend.values import Entries, Grown, IntValue, Iterated, ListValue, Record, Rows, Value
-from sdfgad.frontend.views import named_int
+from sdfgad.frontend.views import check_fresh, named_int
 from sdfgad.frontend.walks import rows_of
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import Loop, Range
@@ -60,7 +60,10 @@ Bind = Callable[[Value], None]
 def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]) -> None:
     """A `for` statement."""
     given = as_list(ctx, iterated(ctx, ctx.evaluate(ctx, stmt.iter)))
-    _run_over(ctx, stmt, taken(ctx, given), bind)
+    iterable = taken(ctx, given)
+    check = unchanged_behind(ctx, stmt.iter, given, iterable)
+    _run_over(ctx, stmt, iterable, bind)
+    check()
     if isinstance(given, Iterated) and not _may_end(stmt):
         given.items.clear()
 
@@ -72,35 +75,32 @@ def _run_over(ctx: Context, stmt: ast.For, iterable: Value, bind: Callable[[ast.
     if isinstance(iterable, EnumMeta):
         iterable = tuple(iterable)
     if isinstance(iterable, (ListValue, SetValue, tuple, list, str, dict, Record, Entries)):
-        _run_items(ctx, stmt, iterable, lambda item: bind(stmt.target, item))
+        with held(ctx, *arrays_of(iterable)):
+            _run_items(ctx, stmt, iterable, lambda item: bind(stmt.target, item))
         return
     rows = rows_of(ctx, iterable)
     if isinstance(iterable, Endless):
         raise ctx.refuse("a loop over an iterator without an end", "loop over range(n), or zip(range(n), ...)", "SG102")
     if rows is None:
         raise ctx.refuse(f"a loop over {describe(iterable)}", "loop over a range, an array, a tuple or a list", "SG102")
-    seen = [ctx.frame.names.get(n.id) for n in _walked(stmt.iter) if isinstance(n, ast.Name)]
+    seen = [ctx.frame.names.get(n.id) for n in written_out(stmt.iter) if isinstance(n, ast.Name)]
     if any(isinstance(v, Grown) and any(v is w for w in seen) for v in lists_of(ctx, stmt)):
-        raise ctx.refuse(_AHEAD, _PLACES, "SG102")
+        raise ctx.refuse(AHEAD, PLACES, "SG102")
     lists = [(v, v.length) for v in rows.held if isinstance(v, Grown)]
-    with_numbers(ctx, lambda: _run_lists(ctx, stmt, rows, lambda item: bind(stmt.target, item)))
+
+    def each(item: Value) -> None:
+        check_fresh(ctx, rows)
+        bind(stmt.target, item)
+
+    with held(ctx, *arrays_of(rows)):
+        with_numbers(ctx, lambda: _run_lists(ctx, stmt, rows, each))
     if any(v.length != before for v, before in lists):
-        raise ctx.refuse(_AHEAD, _PLACES, "SG102")
-
-
-def _walked(node: ast.expr) -> list[ast.expr]:
-    """What a loop looks at item by item, as its text shows: what is written behind `in`, or in iterators there."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("enumerate", "zip"):
-        return [found for a in node.args for found in _walked(a)]
-    return [node]
-
-
-_AHEAD, _PLACES = "a loop over a list that changes on the way, ahead of it", "take items by their places: x = items[k]"
+        raise ctx.refuse(AHEAD, PLACES, "SG102")
 
 
 def _run_items(ctx: Context, stmt: ast.For, iterable: Value, bind: Bind) -> None:
     """A loop over a sequence known now: written out, but for a long one of numbers."""
-    known, unchanged = items_of(ctx, iterable), _unchanged(ctx, iterable)
+    known, unchanged = items_of(ctx, iterable), unchanged_items(ctx, iterable)
     rows = rows_from_table(ctx, stmt, known) if not isinstance(iterable, Entries) else None
     item = iterable.at if isinstance(iterable, Entries) else known.__getitem__
     if rows is None:
@@ -109,22 +109,6 @@ def _run_items(ctx: Context, stmt: ast.For, iterable: Value, bind: Bind) -> None
     _run_rows(ctx, stmt, rows, bind, LoopForm(
         lambda: _unroll(ctx, stmt, len(known), item, bind, unchanged), ("refusal",)))
     unchanged(1)
-
-
-def _unchanged(ctx: Context, iterable: Value) -> Callable[[int], None]:
-    """What refuses at an item's place, if a list, or a dictionary, has changed where the loop still looks at it."""
-    owner = iterable.owner if isinstance(iterable, Entries) else iterable
-    lists = [v for v in (owner, *getattr(owner, "lists", ())) if isinstance(v, ListValue)]
-    keys, before = list(owner.items) if isinstance(owner, Record) else [], [list(v.items) for v in lists]
-
-    def check(k: int) -> None:
-        if isinstance(owner, Record) and list(owner.items) != keys:
-            raise ctx.refuse("a loop over a dictionary that gets other keys on the way", "loop over list(d)", "SG102")
-        for now, old in zip(lists, before, strict=True):
-            if len(now.items) != len(old) or not all(map(same, now.items[k:], old[k:])):
-                raise ctx.refuse(_AHEAD, _PLACES, "SG102")
-
-    return check
 
 
 def _run_lists(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:

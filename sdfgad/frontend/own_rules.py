@@ -15,9 +15,9 @@ import numpy as np
 
 from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.callbacks import called, filled, tried, whole, zeros_of
-from sdfgad.frontend.context import Context
+from sdfgad.frontend.context import Context, held
 from sdfgad.frontend.elementwise import as_array, convert, describe, lift
-from sdfgad.frontend.routines import Traced, Translated, both_read, held, routine, stored
+from sdfgad.frontend.routines import Traced, Translated, both_read, routine, stored
 from sdfgad.frontend.structures import form_of, leaves_of, rebuilt
 from sdfgad.frontend.values import ArrayValue, Lazy, ListValue, Value, ViewValue, is_number
 from sdfgad.ir.expr import call, const

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sdfgad.frontend.context import Context
+from sdfgad.frontend.context import Context, held
 from sdfgad.frontend.elementwise import as_array
 from sdfgad.frontend.narrowed import on_parts, parts_read
 from sdfgad.frontend.replaced import ReplacedFunction
@@ -117,18 +117,6 @@ def values_alone(ctx: Context) -> Iterator[None]:
         yield
     finally:
         ctx.own_rules = before
-
-
-@contextmanager
-def held(ctx: Context, *values: Value) -> Iterator[None]:
-    """Within, values that no name of the user's has are in use: nothing is written into their places."""
-    frame, names = ctx.frame, [f"%held{len(ctx.frame.names) + k}" for k in range(len(values))]
-    frame.names.update(zip(names, values, strict=True))
-    try:
-        yield
-    finally:
-        for name in names:
-            frame.names.pop(name, None)
 
 
 @contextmanager

@@ -273,11 +273,6 @@ class Rows:
     most: int | None = None
 
 
-class Picked(tuple):
-    """The items of an iterator, where they are known; `lists`: where it finds them one by one."""
-    lists: tuple[ListValue, ...] = ()
-
-
 @dataclass(eq=False)
 class Iterated:
     """An iterator under a name: what makes its items, once; its region, what it looks at, and whose names it sees.

@@ -275,9 +275,11 @@ def known_truth(ctx: Context, value: Value) -> bool | None:
             return known_truth(ctx, int_value(value.length))
         return ctx.builder.scope.nonnegative(value.now.length - 1) or finished(ctx, value) > 0
     form = value.form if isinstance(value, Record) else type(value)
-    if isinstance(value, Numbered) or isinstance(
-            getattr(form, "__bool__", getattr(form, "__len__", None)), FunctionType):
-        raise ctx.refuse(f"the truth of {describe(value)}, which its class computes", "compare with None", "SG107")
+    rule = getattr(form, "__bool__", getattr(form, "__len__", None))
+    if isinstance(value, Numbered) or isinstance(rule, FunctionType):
+        if isinstance(value, Numbered) or (known := known_truth(ctx, ctx.invoke(ctx, rule, [value], {}))) is None:
+            raise ctx.refuse(f"the truth of {describe(value)}, which its class computes", "compare with None", "SG107")
+        return known
     return bool(settled(ctx, value)) if isinstance(value, Record) and issubclass(form, dict) else bool(value)
 
 
@@ -386,8 +388,7 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
     if isinstance(value, Entries):
         return [value.at(k) for k in range(len(settled(ctx, value.owner)))]
     if isinstance(value, ArrayValue) and value.shape and value.shape[0].const is not None:
-        if isinstance(value, Lazy):
-            value = ctx.builder.materialise(value, "tmp")
+        value = ctx.builder.materialise(value, "tmp")
         return [subscript(ctx, value, k) for k in range(value.shape[0].const)]
     if isinstance(value, Rows) and value.count.const is not None:
         return [value.item(ix(k)) for k in range(value.count.const)]

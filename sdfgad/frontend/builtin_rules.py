@@ -21,7 +21,7 @@ from sdfgad.frontend.bodies import order as orders
 from sdfgad.frontend.bodies.mapping import beside
 from sdfgad.frontend.chosen_ranges import stepped
 from sdfgad.frontend.classes import iterated
-from sdfgad.frontend.context import Context
+from sdfgad.frontend.context import Context, held
 from sdfgad.frontend.duplicates import deep, shallow
 from sdfgad.frontend.elementwise import int_ix, int_value
 from sdfgad.frontend.generators import Yielding, listed, only_numbers, suspended
@@ -130,14 +130,14 @@ def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
 def _of_one_item(ctx: Context, value: Value) -> Rows | None:
     """A list or tuple that has one item at all places, `[F] * n`, as long as it has."""
     def item(_: Ix) -> Value:
-        if any(v is not held[0] for v in items_of(ctx, value)):
+        if any(v is not there[0] for v in items_of(ctx, value)):
             raise ctx.refuse("a loop over a list that changes on the way", "take items by their places: x = items[k]",
                              "SG102")
-        return held[0]
+        return there[0]
 
-    held = items_of(ctx, value) if isinstance(value, (ListValue, tuple)) else []
-    alike = bool(held) and all(v is held[0] for v in held)
-    return Rows(ix(len(held)), item, held=(held[0],)) if alike else None
+    there = items_of(ctx, value) if isinstance(value, (ListValue, tuple)) else []
+    alike = bool(there) and all(v is there[0] for v in there)
+    return Rows(ix(len(there)), item, held=(there[0],)) if alike else None
 
 
 def _beside(ctx: Context, iterables: Sequence[Value]) -> Value:
@@ -175,8 +175,11 @@ def _as_long(ctx: Context, iterables: Sequence[Value], rows: Sequence[Rows]) -> 
 
 def map_(ctx: Context, function: Value, *iterables: Value) -> Value:
     def calls() -> Value:
-        given = zip(*(items_of(ctx, iterated(ctx, i)) for i in iterables), strict=False)
-        return ListValue([ctx.invoke(ctx, function, list(c), {}) for c in given], len(ctx.builder.regions))
+        made: list[Value] = []
+        with held(ctx, made):
+            for given in zip(*(items_of(ctx, iterated(ctx, i)) for i in iterables), strict=False):
+                made.append(ctx.invoke(ctx, function, list(given), {}))
+        return ListValue(made, len(ctx.builder.regions))
 
     return Iterated([calls], len(ctx.builder.regions), (function, *iterables))
 

@@ -196,6 +196,9 @@ def _ufunc(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], keywords: 
                          "use np.where for a condition", "SG101")
     arguments = [as_masked(ctx, a) for a in arguments]
     if any(isinstance(a, CHOSEN) for a in arguments):
+        if out is not None or where is not True or dtype is not None:
+            raise ctx.refuse(f"numpy.{ufunc.__name__} of data selected by a mask with out=, where= or dtype=",
+                             "write name = f(name), or update the whole array with np.where", "SG105")
         return on_masked(ctx, ufunc, *arguments)
     if any(isinstance(a, np.ndarray) for a in arguments):
         arguments = [constant_array(ctx, a) if isinstance(a, np.ndarray) else a for a in arguments]

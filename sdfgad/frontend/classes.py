@@ -117,18 +117,20 @@ def parent(ctx: Context) -> Value:
 
 
 def of_parent(ctx: Context, owner: Parent, name: str) -> Value:
-    """`super().name`: a method of the next class in line."""
+    """`super().name`: a method or property of the next class in line."""
     form = owner.owner.form if isinstance(owner.owner, Record) else type(owner.owner)
     line = form.__mro__
     for other in line[line.index(owner.form) + 1:] if owner.form in line else ():
         held = other.__dict__.get(name)
         if isinstance(held, FunctionType):
             return partial(held, owner.owner)
+        if isinstance(held, property) and isinstance(held.fget, FunctionType):
+            return ctx.invoke(ctx, held.fget, [owner.owner], {})
         if held is object.__init__:
             return partial(nothing, owner.owner)
         if held is not None:
             break
-    raise ctx.refuse(f"super().{name}, which is no method", "name the class", "SG102")
+    raise ctx.refuse(f"super().{name}, which is no method or property", "name the class", "SG102")
 
 
 def nothing(self: Any) -> None:

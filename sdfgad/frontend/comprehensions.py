@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from sdfgad.errors import UnsupportedError
@@ -10,10 +11,11 @@ from sdfgad.frontend import records, sets
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth
 from sdfgad.frontend.chosen_ranges import ChosenRange
 from sdfgad.frontend.classes import iterated
-from sdfgad.frontend.context import Context
+from sdfgad.frontend.context import Context, held
 from sdfgad.frontend.generators import Yielding, added_up, comprehended
 from sdfgad.frontend.growing import append, least_to_grow, run_growing
 from sdfgad.frontend.numbered import as_list
+from sdfgad.frontend.operands import calls
 from sdfgad.frontend.settled import taken
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -35,7 +37,7 @@ _FILLED = "list being made"  # no name of the user's
 
 def dict_comprehension(ctx: Context, node: ast.DictComp) -> Value:
     """`{key: value for ...}`."""
-    items = _written_out(ctx, node.generators, ctx.evaluate(ctx, node.generators[0].iter),
+    items = _written_out(ctx, node.generators, ctx.evaluate(ctx, node.generators[0].iter), (node.key, node.value),
                          lambda: (ctx.evaluate(ctx, node.key), ctx.evaluate(ctx, node.value)))
     return records.make_dict(ctx, items)
 
@@ -43,7 +45,7 @@ def dict_comprehension(ctx: Context, node: ast.DictComp) -> Value:
 def set_comprehension(ctx: Context, node: ast.SetComp) -> Value:
     """`{item for ...}`."""
     return sets.made(ctx, _written_out(ctx, node.generators, ctx.evaluate(ctx, node.generators[0].iter),
-                                       lambda: ctx.evaluate(ctx, node.elt)))
+                                       (node.elt,), lambda: ctx.evaluate(ctx, node.elt)))
 
 
 def generator(ctx: Context, node: ast.GeneratorExp) -> Value:
@@ -82,7 +84,7 @@ def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Va
             back()
     back = ctx.mark()
     try:
-        items = _written_out(ctx, node.generators, first, lambda: ctx.evaluate(ctx, node.elt))
+        items = _written_out(ctx, node.generators, first, (node.elt,), lambda: ctx.evaluate(ctx, node.elt))
         return ListValue(items, len(ctx.builder.regions))
     except UnsupportedError as found:
         counted = isinstance(first, RangeValue) or isinstance(first, Grown) and first.counter is not None or \
@@ -150,7 +152,7 @@ def _fill(ctx: Context, node: ast.ListComp | ast.GeneratorExp, rows: Rows) -> No
     ctx.frame.names = {**before, _FILLED: ctx.frame.names[_FILLED]}
 
 
-def _written_out(ctx: Context, loops: Sequence[ast.comprehension], first: Value,
+def _written_out(ctx: Context, loops: Sequence[ast.comprehension], first: Value, elements: Sequence[ast.expr],
                  element: Callable[[], Any]) -> list[Any]:
     """The elements of a comprehension: its iterables have to be known now."""
     found: list[Any] = []
@@ -168,7 +170,8 @@ def _written_out(ctx: Context, loops: Sequence[ast.comprehension], first: Value,
             elif all(holds):
                 found.append(element())
 
-    walk(loops, first)
+    with held(ctx, found) if any(map(calls, (*loops, *elements))) else nullcontext():
+        walk(loops, first)
     own = {n.id for g in loops for n in ast.walk(g.target) if isinstance(n, ast.Name)}
     for name in own & ctx.frame.names.keys():
         del ctx.frame.names[name]

@@ -25,6 +25,7 @@ from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.meshes import Mesh, at_places, part_of_mesh
 from sdfgad.frontend.none_or import asked, told_way
+from sdfgad.frontend.operands import in_turn, waiting
 from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.raising import bound, definite
 from sdfgad.frontend.relations import related
@@ -136,18 +137,19 @@ def _set(ctx: Context, node: ast.Set) -> Value:
 
 
 def _elements(ctx: Context, nodes: Sequence[ast.expr]) -> list[Value]:
-    values: list[Value] = []
-    for node in nodes:
+    def made(node: ast.expr) -> Value:
         if isinstance(node, ast.Starred):
-            values.extend(arithmetic.items_of(ctx, evaluate(ctx, node.value)))
-        else:
-            values.append(evaluate(ctx, node))
-    return values
+            return tuple(arithmetic.items_of(ctx, evaluate(ctx, node.value)))
+        return evaluate(ctx, node)
+
+    values = in_turn(ctx, nodes, made)
+    return [v for node, value in zip(nodes, values, strict=True)
+            for v in (value if isinstance(node, ast.Starred) else (value,))]
 
 
 def _binary(ctx: Context, node: ast.BinOp) -> Value:
-    left = definite(ctx, evaluate(ctx, node.left))
-    return classes.operated(ctx, _OPERATORS[type(node.op)], left, definite(ctx, evaluate(ctx, node.right)))
+    left, right = in_turn(ctx, (node.left, node.right), lambda n: definite(ctx, evaluate(ctx, n)))
+    return classes.operated(ctx, _OPERATORS[type(node.op)], left, right)
 
 
 def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
@@ -165,7 +167,8 @@ def _compare(ctx: Context, node: ast.Compare) -> Value:
     left = _asked_for(ctx, node) if isinstance(node.ops[0], (ast.Is, ast.IsNot)) else evaluate(ctx, node.left)
     result: Value = True
     for k, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
-        right = evaluate(ctx, right_node)
+        with waiting(ctx, (left, result), right_node):
+            right = evaluate(ctx, right_node)
         part = related(ctx, op, left, right)
         result = part if k == 0 else arithmetic.both(ctx, result, part)
         if result is False:
@@ -198,7 +201,8 @@ def _bool_op(ctx: Context, node: ast.BoolOp) -> Value:
         first = arithmetic.kept(ctx, first)
         test = arithmetic.truth_value(ctx, first)
         ways = (told_way(ctx, nodes[0], conjunction, lambda: rest(nodes[1:])), lambda: _short(first, conjunction))
-        return choose(ctx, test, *(ways if conjunction else ways[::-1]))
+        with waiting(ctx, first, *nodes[1:]):
+            return choose(ctx, test, *(ways if conjunction else ways[::-1]))
 
     return rest(node.values)
 
@@ -225,8 +229,7 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
 
 
 def _subscript(ctx: Context, node: ast.Subscript) -> Value:
-    base = definite(ctx, evaluate(ctx, node.value))
-    return item_of(ctx, base, definite(ctx, evaluate(ctx, node.slice)))
+    return item_of(ctx, *in_turn(ctx, (node.value, node.slice), lambda n: definite(ctx, evaluate(ctx, n))))
 
 
 def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) -> Value:
@@ -289,9 +292,9 @@ def _slice(ctx: Context, node: ast.Slice) -> Value:
 
 def make_function(ctx: Context, node: ast.FunctionDef | ast.Lambda) -> Function:
     """A function defined inside the program, its defaults evaluated now."""
-    defaults = tuple(evaluate(ctx, d) for d in node.args.defaults)
-    keywords = {a.arg: evaluate(ctx, d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-                if d is not None}
+    defaults = tuple(arithmetic.kept(ctx, evaluate(ctx, d)) for d in node.args.defaults)
+    given = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+    keywords = {a.arg: arithmetic.kept(ctx, evaluate(ctx, d)) for a, d in given if d is not None}
     return Function(ctx.frame.code.inner(node), ctx.frame, defaults, keywords)
 
 
@@ -302,10 +305,11 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     if callee is zip and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and not node.keywords:
         rows = evaluate(ctx, node.args[0].value)
         return columns(ctx, rows) or ctx.invoke(ctx, zip, arithmetic.items_of(ctx, rows), {})
-    arguments = _elements(ctx, node.args)
+    with waiting(ctx, callee, *node.args, *node.keywords):
+        given = _elements(ctx, [*node.args, *(k.value for k in node.keywords)])
+    arguments, values = given[:len(given) - len(node.keywords)], given[len(given) - len(node.keywords):]
     keywords: dict[str, Value] = {}
-    for keyword in node.keywords:
-        value = evaluate(ctx, keyword.value)
+    for keyword, value in zip(node.keywords, values, strict=True):
         if keyword.arg is not None:
             keywords[keyword.arg] = value
         elif records.is_dict(value):
@@ -314,16 +318,21 @@ def _call(ctx: Context, node: ast.Call) -> Value:
             raise ctx.refuse("** arguments that are not a dictionary", code="SG102")
     if not all(isinstance(k, str) for k in keywords):
         raise ctx.refuse("** arguments whose names are no text", code="SG102")
-    return ctx.invoke(ctx, callee, arguments, keywords)
+    made = ctx.invoke(ctx, callee, arguments, keywords)
+    return _of_numpy(made) if isinstance(callee, np.ufunc) else made
+
+
+def _of_numpy(made: Value) -> Value:
+    """What a function of NumPy's gives for numbers of Python's is none of these: np.power(2, 3) * x is a double."""
+    number = np.asarray(made)[()] if isinstance(made, (bool, int, float, complex)) else made
+    return number if isinstance(number, np.generic) else made
 
 
 def _dict(ctx: Context, node: ast.Dict) -> Value:
-    found: list[tuple[Value, Value]] = []
-    for key, value in zip(node.keys, node.values, strict=True):
-        if key is None:
-            found += records.pairs(ctx, evaluate(ctx, value))
-        else:
-            found.append((evaluate(ctx, key), evaluate(ctx, value)))
+    nodes = [n for key, value in zip(node.keys, node.values, strict=True) for n in (key, value) if n is not None]
+    rest, found = iter(in_turn(ctx, nodes, lambda n: evaluate(ctx, n))), []
+    for key in node.keys:
+        found += records.pairs(ctx, next(rest)) if key is None else [(next(rest), next(rest))]
     return records.make_dict(ctx, found)
 
 

@@ -356,9 +356,11 @@ def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
         iterable = listed(ctx, iterable)
     if isinstance(iterable, Grown) and isinstance(iterable.form, (tuple, list)):
         return ctx.invoke(ctx, choosing.total, [iterable, start], {})
-    iterable = as_data(ctx, iterable)
+    given, iterable = iterable, as_data(ctx, iterable)
     if isinstance(iterable, (ArrayValue, Masked)):
-        total: Value = sum_(ctx, iterable, 0)
+        whole = isinstance(iterable, ArrayValue) and iterable.dtype.kind in "iu" and not isinstance(given, Grown)
+        kind = iterable.dtype if whole and isinstance(iterable, ArrayValue) else None  # 0 + x[0] is of x's
+        total: Value = sum_(ctx, iterable, 0, kind)
         return total if is_number(start) and start == 0 else apply(ctx, np.add, start, total)
     total, found = start, items_of(ctx, iterable)
     if len(found) > _MOST_TERMS:

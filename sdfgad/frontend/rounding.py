@@ -20,6 +20,9 @@ def round_(ctx: Context, number: Value, ndigits: Value = None) -> Value:
     if isinstance(number, IntValue) and (ndigits is None or isinstance(ndigits, int) and ndigits >= 0):
         return number
     value = as_array(ctx, number)
+    if value.scalar and value.dtype.kind in "iu" and (ndigits is None or isinstance(ndigits, int) and ndigits >= 0):
+        return convert(ctx, value, value.dtype) if ndigits is not None else named_int(
+            ctx, as_array(ctx, convert(ctx, value, INT, True)), "int")
     if not value.scalar or value.dtype.kind != "f":
         raise ctx.refuse(f"round of {describe(number)}", "Python rounds numbers alone; use np.round", "SG101")
     if ndigits is None:

@@ -35,6 +35,7 @@ from sdfgad.frontend.local_classes import define_class
 from sdfgad.frontend.loops import run_for
 from sdfgad.frontend.managers import run_with
 from sdfgad.frontend.none_or import tell
+from sdfgad.frontend.operands import waiting
 from sdfgad.frontend.raising import always_raises, definite, opposite, run_assert, run_raise
 from sdfgad.frontend.renewed import renewed
 from sdfgad.frontend.sets import updated
@@ -275,17 +276,21 @@ def _with_rest(ctx: Context, target: ast.Tuple | ast.List, items: list[Value]) -
 
 def _augmented(ctx: Context, stmt: ast.AugAssign) -> None:
     ufunc, target = operator_of(stmt.op), stmt.target
+
+    def value(old: Value) -> Value:
+        with waiting(ctx, old, stmt.value):
+            return definite(ctx, evaluate(ctx, stmt.value))
+
     if isinstance(target, ast.Name):
         old = definite(ctx, evaluate(ctx, ast.copy_location(ast.Name(target.id, ast.Load()), target)))
-        value = definite(ctx, evaluate(ctx, stmt.value))
-        _update_name(ctx, target.id, old, ufunc, value)
+        _update_name(ctx, target.id, old, ufunc, value(old))
         return
     base = definite(ctx, evaluate(ctx, target.value))
     if isinstance(target, ast.Attribute):
-        update_attribute(ctx, base, target.attr, ufunc, lambda: definite(ctx, evaluate(ctx, stmt.value)))
+        update_attribute(ctx, base, target.attr, ufunc, value)
         return
     items = settled(ctx, definite(ctx, evaluate(ctx, target.slice)))
-    update_items(ctx, base, items, ufunc, lambda: definite(ctx, evaluate(ctx, stmt.value)))
+    update_items(ctx, base, items, ufunc, value)
 
 
 def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Value) -> None:

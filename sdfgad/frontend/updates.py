@@ -110,10 +110,13 @@ def settled(ctx: Context, items: Value) -> Value:
     return tuple(parts) if isinstance(items, tuple) else parts[0]
 
 
-def update_items(ctx: Context, base: Value, items: Value, ufunc: np.ufunc, value: Callable[[], Value]) -> None:
-    """`base[items] op= value`; the value is evaluated after the item has been read."""
+def update_items(ctx: Context, base: Value, items: Value, ufunc: np.ufunc, value: Callable[[Value], Value]) -> None:
+    """`base[items] op= value`; the value is evaluated after the item has been read, which it is told."""
     if isinstance(base, ArrayValue):
-        new = value()
+        before = _versions(ctx, base)
+        new = value(base)
+        if _versions(ctx, base) != before and not isinstance(items, slice):
+            raise ctx.refuse("an item updated by a value that updates its array", "compute the value before", "SG107")
         _update_elements(ctx, now(ctx, base), items, ufunc, new)
         return
     if has_rule(base, "__getitem__"):
@@ -130,7 +133,12 @@ def update_items(ctx: Context, base: Value, items: Value, ufunc: np.ufunc, value
     else:
         raise ctx.refuse(f"an update of {describe(base)}", code="SG105")
     if not _in_place(ctx, old, ufunc, value):
-        store_item(ctx, base, items, operated(ctx, ufunc, old, value(), update=True))
+        store_item(ctx, base, items, operated(ctx, ufunc, old, value(old), update=True))
+
+
+def _versions(ctx: Context, base: ArrayValue) -> list[int]:
+    """How often the arrays of a value have been updated."""
+    return [ctx.builder.versions.get(a, 0) for a in sorted(base.reads)]
 
 
 def _list_item(ctx: Context, base: ListValue, items: Value) -> Value:
@@ -154,29 +162,29 @@ def _half(ctx: Context, owner: Value, name: str) -> Value:
     return attribute(ctx, owner, name) if isinstance(owner, ArrayValue) and name in ("real", "imag") else None
 
 
-def update_attribute(ctx: Context, owner: Value, name: str, ufunc: np.ufunc, value: Callable[[], Value]) -> None:
+def update_attribute(ctx: Context, owner: Value, name: str, ufunc: np.ufunc, value: Callable[[Value], Value]) -> None:
     """`owner.name op= value`."""
     if is_half(half := _half(ctx, owner, name)):
-        new = value()
+        new = value(half)
         store_attribute(ctx, owner, name, arithmetic.binary(ctx, ufunc, now(ctx, half), new))
         return
     old = attribute(ctx, owner, name) if isinstance(owner, Record) else None
     frozen = isinstance(owner, Record) and is_guarded(owner.form)
     if isinstance(old, (ListValue, Grown)) and ufunc is np.add and not frozen:
-        ctx.invoke(ctx, Method(old, "extend"), [value()], {})
+        ctx.invoke(ctx, Method(old, "extend"), [value(old)], {})
         return
     if frozen or not _in_place(ctx, old, ufunc, value):
-        put_attribute(ctx, owner, name, None if old is None else operated(ctx, ufunc, old, value(), update=True))
+        put_attribute(ctx, owner, name, None if old is None else operated(ctx, ufunc, old, value(old), update=True))
 
 
-def _in_place(ctx: Context, old: Value, ufunc: np.ufunc, value: Callable[[], Value]) -> bool:
+def _in_place(ctx: Context, old: Value, ufunc: np.ufunc, value: Callable[[Value], Value]) -> bool:
     """An array stays where it is and changes; whether `old` is one."""
     if isinstance(old, ListValue) or isinstance(old, Record) and form_of(old) is None:
         raise ctx.refuse(f"an update of {describe(old)} inside of another", "give it a name", "SG102")
     ask_for_arrays(ctx, old)
     if not changes_in_place(old):
         return False
-    update(ctx, old, ufunc, value())
+    update(ctx, old, ufunc, value(old))
     return True
 
 

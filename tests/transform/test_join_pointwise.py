@@ -56,6 +56,54 @@ def test_only_rows_are_joined_where_only_they_count() -> None:
     assert [len(m.domain) for m in made] == [2, 2, 1]
 
 
+def of_slices(target: str, k: int, source: str, *more: Load, op: str | None = None) -> Map:
+    """Slice `k` of one array from that of another."""
+    return mapped(POINTS, store(target, (k, "i", "j"), add(load(source, k, "i", "j"), *more), op))
+
+
+def sliced(*body: Stmt) -> Program:
+    return build(*body, dtypes=tuple((n, ((3, N, N), F8)) for n in SLICED))
+
+
+SLICED = ("a3", "b3", "c3")
+A3, B3, C3 = SLICED
+
+
+def test_maps_that_write_other_slices_of_an_array_are_one() -> None:
+    assert len(maps(joined(sliced(*(of_slices(B3, k, A3, X) for k in range(3))), SLICED))) == 1
+
+
+def test_slices_that_are_read_and_written_are_handed_on_by_themselves() -> None:
+    after = joined(sliced(*(of_slices(B3, k, A3, X, op="+") for k in (0, 2, 0, 2)), of_slices(C3, 2, B3)), SLICED)
+    (made,) = maps(after)
+    stores = [p for p in made.body if isinstance(p, Store)]
+    assert [(p.array, p.index[0]) for p in stores] == [(B3, ix(0)), (B3, ix(2)), (C3, ix(2))]
+    agree(after)
+
+
+def test_what_stands_between_leaves_where_it_touches_other_slices() -> None:
+    turned = mapped(POINTS, store(B3, (0, "i", "j"), load(C3, 0, "i", MIRROR)))
+    before = sliced(of_slices(C3, 0, A3, X), of_slices("a3", 1, B3), turned, of_slices(C3, 1, B3, X))
+    assert sum(any(isinstance(p, Store) and p.array == C3 for p in m.body) for m in maps(joined(before, SLICED))) == 1
+
+
+@pytest.mark.parametrize("place", [(1, "i", "j"), (mod(ix("i"), 3), "i", "j")], ids=["the same", "any"])
+def test_what_stands_between_stays_where_it_touches_that_slice(place: tuple) -> None:
+    between = mapped(POINTS, store(A3, place, load(C3, 0, "i", MIRROR)))
+    before = sliced(of_slices(C3, 0, A3, X), between, of_slices(C3, 1, A3, X))
+    assert [p.array for p in maps(joined(before, SLICED))[0].body if isinstance(p, Store)] == [C3]
+
+
+def test_slices_at_other_points_stay_apart() -> None:
+    turned = mapped(POINTS, store(C3, (1, "i", "j"), add(X, load(C3, 0, "i", MIRROR))))
+    assert len(maps(joined(sliced(of_slices(C3, 0, A3, X), turned), SLICED))) == 2
+
+
+def test_single_rows_of_an_array_stay_apart() -> None:
+    rows = [mapped([span("j", N)], store("y", (k, "j"), add(load("x", k, "j"), load("row", "j")))) for k in (0, 1)]
+    assert len(maps(joined(build(*rows)))) == 2
+
+
 def test_a_value_is_handed_on_and_not_loaded_again() -> None:
     (made,) = maps(joined(build(pointwise("t", X), pointwise("y", T), pointwise("y", X, op="+"), pointwise("z", Y))))
     assert {n.array for p in made.body for n in loads(p.expr)} == {"x"}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from sdfgad.analysis.elements.cover import is_pointwise
-from sdfgad.analysis.loops.rows import touches
+from sdfgad.analysis.loops.rows import other_slice, touches
 from sdfgad.ir.expr import Const, Expr, Load, Local, call, loads, rewrite
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Let, Map, Store
@@ -19,22 +19,29 @@ Place = tuple[str, tuple[Ix, ...]]
 def forward_values(stmt: Map, arrays: Mapping[str, Array]) -> Map:
     """map i: { t[i] = f ; t[i] += g ; y[i] = t[i] }   ->   map i: { v = f ; w = v + g ; t[i] = w ; y[i] = w }
 
-    For arrays of which the body touches one element per point, which no other point touches.
+    For elements that no other point touches, where the body touches nothing else of their slice of an array.
     """
-    found: dict[str, set[tuple[Ix, ...]]] = {}
-    for t in touches(stmt):
-        found.setdefault(t.array, set()).add(t.index)
-    single = {n for n, places in found.items() if len(places) == 1 and is_pointwise(stmt.domain, *places)}
-    forwarding = _Forwarding(stmt, arrays, single)
+    forwarding = _Forwarding(stmt, arrays, _own_places(stmt))
     for k in range(len(stmt.body)):
         forwarding.part(k)
     return replace(stmt, body=tuple(forwarding.body))
 
 
+def _own_places(stmt: Map) -> set[Place]:
+    """Where a map writes elements that only their own points touch."""
+    found: dict[str, dict[tuple[Ix, ...], bool]] = {}
+    for t in touches(stmt):
+        places = found.setdefault(t.array, {})
+        places[t.index] = places.get(t.index, False) or t.written
+    own = {r.var for r in stmt.domain}
+    return {(n, at) for n, places in found.items() for at, written in places.items()
+            if written and all(at == b or other_slice(own, at, b) for b in places) and is_pointwise(stmt.domain, at)}
+
+
 class _Forwarding:
     """values: what elements hold now. stored: where the body so far stores them."""
 
-    def __init__(self, stmt: Map, arrays: Mapping[str, Array], single: set[str]) -> None:
+    def __init__(self, stmt: Map, arrays: Mapping[str, Array], single: set[Place]) -> None:
         self.parts = stmt.body
         self.arrays = arrays
         self.single = single
@@ -46,10 +53,10 @@ class _Forwarding:
     def part(self, k: int) -> None:
         part = self.parts[k]
         e = rewrite(part.expr, lambda n: self.values.get((n.array, n.index)) if isinstance(n, Load) else None)
-        if isinstance(part, Let) or part.array not in self.single or not self._wanted(k, part):
+        if isinstance(part, Let) or _place(part) not in self.single or not self._wanted(k, part):
             self.body.append(replace(part, expr=e))
             return
-        place = part.array, part.index
+        place = _place(part)
         if part.op is not None:
             old = self.values.get(place, Load(part.array, part.index, self.arrays[part.array].dtype))
             e = call(_FUNCTIONS[part.op], old, e)
@@ -62,14 +69,14 @@ class _Forwarding:
 
     def _wanted(self, k: int, part: Store) -> bool:
         """Whether the body looks at the element again, or did change it before."""
-        again = any(isinstance(p, Store) and p.array == part.array for p in self.parts[k + 1:])
-        return again or self._looked_at(k, part) or (part.array, part.index) in self.stored
+        again = any(isinstance(p, Store) and _place(p) == _place(part) for p in self.parts[k + 1:])
+        return again or self._looked_at(k, part) or _place(part) in self.stored
 
     def _looked_at(self, k: int, part: Store) -> bool:
         """Whether a later part uses what the element holds then."""
         rest = self.parts[k + 1:]
-        return any(n.array == part.array for p in rest for n in loads(p.expr)) or any(
-            isinstance(p, Store) and p.array == part.array and p.op for p in rest)
+        return any(_place(n) == _place(part) for p in rest for n in loads(p.expr)) or any(
+            isinstance(p, Store) and _place(p) == _place(part) and p.op for p in rest)
 
     def _named(self, e: Expr, array: str) -> Expr:
         """The value under a name, unless it is as short itself."""
@@ -79,6 +86,10 @@ class _Forwarding:
         self.taken.add(name)
         self.body.append(Let(name, e))
         return Local(name, e.dtype)
+
+
+def _place(touched: Load | Store) -> Place:
+    return touched.array, touched.index
 
 
 def own_names(first: Map, second: Map) -> Map:

@@ -1,13 +1,13 @@
 """Neighbouring statements over the same points: one pass over their data in place of several."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
 
 from sdfgad.analysis.elements.cover import is_pointwise
-from sdfgad.analysis.loops.rows import other_slice, points, stride, touched, touches
+from sdfgad.analysis.loops.rows import RowTouch, other_slice, points, stride, touched, touches
 from sdfgad.codegen.cpu.schedule.joining.forward_values import forward_values, own_names
 from sdfgad.codegen.cpu.schedule.joining.own_lines import OwnLines, Pair, add_together, collects
 from sdfgad.codegen.cpu.schedule.joining.rising_stores import rising_stores
@@ -193,25 +193,36 @@ def _streams(stmt: Map) -> set[str]:
 
 
 def _point_by_point(pair: Pair, both: Map, arrays: Mapping[str, Array]) -> bool:
-    """Whether what one map writes the other one touches at the very element of its point, if at all."""
-    first, second = ({t.array for t in touches(m)} for m in (pair.first, pair.second))
+    """Whether the other map touches what one writes at the very element of its point, or in other slices, if at all."""
+    common = {t.array for t in touches(pair.first)} & {t.array for t in touches(pair.second)}
     stores = [p for p in both.body if isinstance(p, Store)]
     written = {p.array for p in stores}
-    places: dict[str, set[tuple[Ix, ...]]] = {n: set() for n in first | second}
-    slices = [(p.array, p.index) for p in stores]
-    own = {r.var for r in both.domain}
-    for t in touches(both):
-        if t.written or not all(other_slice(own, t.index, index) for n, index in slices if n == t.array):
-            places[t.array].add(t.index)
     looked_up = {e.array for p in both.body for e in index_elems(p.expr)}
     looked_up |= {e.array for p in stores for i in p.index for e in i.elems}
     plain = all(p.expr.dtype == arrays[p.array].dtype for p in stores)
     # Where an array decides the places, points are not told apart anyhow, and what is added comes in any order.
-    added = {n for n in written & first & second if adds_to(pair.first, n) and adds_to(pair.second, n)
+    added = {n for n in written & common if adds_to(pair.first, n) and adds_to(pair.second, n)
              and all(_scatters(p) for p in stores if p.array == n)}
     sums = {p.array for p in stores if collects(both, p)} - added
-    return plain and looked_up.isdisjoint(written) and sums.isdisjoint(first & second) and \
-        all(len(places[n]) == 1 for n in (written & first & second) - added)
+    return plain and looked_up.isdisjoint(written) and sums.isdisjoint(common) and \
+        _meet_nowhere_else(pair.first, pair.second, (written & common) - added, alike=True)
+
+
+def _meet_nowhere_else(first: Map, second: Map, names: Collection[str], alike: bool = False) -> bool:
+    """Whether what one map writes of some arrays lies in other slices than what the other one touches. alike: or is
+    named by the same index. Single rows stay in the cache, and other passes look at them one by one: what both write
+    they write in one place."""
+    wide = len(first.domain) > 1 and len(second.domain) > 1
+    if not names or not (wide or alike):
+        return not names
+    own = {r.var for m in (first, second) for r in m.domain}
+    others: dict[str, list[RowTouch]] = {n: [] for n in names}
+    for t in touches(second):
+        if t.array in others:
+            others[t.array].append(t)
+    return all(alike and a.index == b.index or (wide or not (a.written and b.written))
+               and other_slice(own, a.index, b.index)
+               for a in touches(first) for b in others.get(a.array, ()) if a.written or b.written)
 
 
 @dataclass(frozen=True)
@@ -293,11 +304,12 @@ def _parted(first: Stmt, between: Sequence[Stmt], second: Stmt) -> _Between | No
 
 
 def may_change_places(first: Stmt, other: Stmt) -> bool:
-    """Whether two statements may change places: additions to one array may."""
+    """Whether two statements may change places: additions to one array may, and what lies in other slices."""
     (read, written), (others_read, others) = within(first), within(other)
     if written.isdisjoint(others) and written.isdisjoint(others_read) and others.isdisjoint(read):
         return True
-    return all(adds_to(first, n) and adds_to(other, n) for n in conflicts(first, other))
+    met = [n for n in conflicts(first, other) if not (adds_to(first, n) and adds_to(other, n))]
+    return not met or isinstance(first, Map) and isinstance(other, Map) and _meet_nowhere_else(first, other, met)
 
 
 def adds_to(stmt: Stmt, name: str) -> bool:

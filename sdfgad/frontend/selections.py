@@ -6,11 +6,11 @@ w = w[...]         # by the same mask, which is carried once
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from sdfgad.frontend.elementwise import BOOL, INT
 from sdfgad.frontend.masking import same_mask
-from sdfgad.frontend.values import ArrayValue, Lazy, Masked, MaskPlaces, Value
+from sdfgad.frontend.merge import same
+from sdfgad.frontend.values import ArrayValue, Lazy, Masked, MaskPlaces, Maybe, Value
 from sdfgad.ir.expr import Index, const
 
 EVERYWHERE = "everywhere"
@@ -42,7 +42,7 @@ def as_selected(value: Value, dimensions: int) -> Value:
 
 def merging(merge: Callable[[str, Value, Value], Value]) -> Callable[[str, Value, Value], Value]:
     """`merge` of names one after the other, with one mask for those that share theirs on both ways."""
-    chosen: list[tuple[Masked, Masked, Masked]] = []
+    chosen: list[tuple[Masked, Masked, Value]] = []
 
     def one(name: str, first: Value, second: Value) -> Value:
         dimensions = dimensions_of_mask((first, second))
@@ -50,12 +50,13 @@ def merging(merge: Callable[[str, Value, Value], Value]) -> Callable[[str, Value
             first, second = as_selected(first, dimensions), as_selected(second, dimensions)
         if not isinstance(first, Masked) or not isinstance(second, Masked):
             return merge(name, first, second)
-        alike = next((m for a, b, m in chosen if same_mask(a, first) and same_mask(b, second)), None)
-        if alike is not None and first.values.shape == second.values.shape:
-            return replace(alike, values=merge(name, first.values, second.values))
-        found = merge(name, first, second)
-        if isinstance(found, Masked):
-            chosen.append((first, second, found))
-        return found
+        mask = next((m for a, b, m in chosen if same_mask(a, first) and same_mask(b, second)), None)
+        if mask is None:
+            mask = first.mask if same(first.mask, second.mask) else merge(f"{name}_mask", first.mask, second.mask)
+        values = merge(name, first.values, second.values)
+        if isinstance(values, Maybe) or isinstance(mask, Maybe):
+            return values if isinstance(values, Maybe) else mask
+        chosen.append((first, second, mask))
+        return Masked(values, mask, object(), own=True)
 
     return one

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -29,10 +29,11 @@ def deque_of(most: int | None) -> type:
 
 @dataclass(frozen=True)
 class Form:
-    """The class of a container, and what it has under each key; a leaf has none."""
+    """The class of a container, and what it has under each key; a leaf has none. of: what a mask selects, itself."""
 
     kind: type
     items: tuple[tuple[Any, Form | None], ...]
+    of: Masked | None = field(default=None, compare=False)
 
 
 def items_in(value: Value) -> Mapping[Any, Value] | None:
@@ -75,7 +76,8 @@ def form_of(value: Value) -> Form | None:
     if items is None:
         return None
     kind = value.form if isinstance(value, Record) else value.kind if isinstance(value, ListValue) else type(value)
-    return Form(kind, tuple((k, form_of(v)) for k, v in items.items()))
+    of = value if isinstance(value, Masked) else None
+    return Form(kind, tuple((k, form_of(v)) for k, v in items.items()), of)
 
 
 def leaves_of(value: Value, path: str = "") -> Iterator[tuple[str, Value]]:
@@ -115,7 +117,8 @@ def rebuilt(form: Form | None, leaves: Iterator[Value], depth: int) -> Value:
     if form.kind is ChosenText:
         return ChosenText(items[""])
     if form.kind is Masked:
-        return Masked(items[""], items["?"], object(), own=True)
+        as_it_was = form.of is not None and items[""] is form.of.values and items["?"] is form.of.mask
+        return form.of if as_it_was else Masked(items[""], items["?"], object(), own=True)
     if form.kind is ChosenRange:
         return ChosenRange(**items)
     if issubclass(form.kind, tuple):

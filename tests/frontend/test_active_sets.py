@@ -171,9 +171,40 @@ def chosen_on_both_ways(x):
     return np.sum(y * y)
 
 
+def _positive_or_not(x, c):
+    if c > 1.0:
+        return x[x > 1.0]
+    return x[x < 1.0]
+
+
+def returned_early(x):
+    y = x * 1.0
+    z = _positive_or_not(y, y[0] + y[1])
+    z += 1.0
+    return np.sum(z * z) + np.sum(y * y)
+
+
+def _from_a_loop(x, c):
+    for t in range(70):
+        z = x * 1.0
+        if c * t > 3:
+            return z[z > 0.5]
+    return x[x < 1.0]
+
+
+def returned_from_a_loop(x):
+    y, s = x * 1.0, 0.0
+    for k in range(66):
+        z = _from_a_loop(y, y[k % 2])
+        z += 1.0
+        s += np.sum(z * z)
+    return s + np.sum(y * y)
+
+
 PROGRAMS = (while_some_are_left, results_at_their_places, only_where_there_are_any, active_roots, intervals_halved,
             places_first, rows, changed_under_two_names, one_and_the_same_part_before, of_two_kinds,
-            without_the_largest, in_an_object, in_a_tuple, added_at_places, chosen_on_both_ways)
+            without_the_largest, in_an_object, in_a_tuple, added_at_places, chosen_on_both_ways,
+            returned_early, returned_from_a_loop)
 
 
 @pytest.mark.parametrize("fn", PROGRAMS)

@@ -19,6 +19,7 @@ from tests.mpi.told import (
     check_samples,
     check_silence,
 )
+from tests.support.once import once
 from tests.support.ranks import OPEN_MPI, RanksRun, needs_mpi, run_ranks, slowness
 
 pytestmark = [pytest.mark.mpi, needs_mpi]
@@ -33,11 +34,14 @@ def run(count: int, *checks: str, **options: Any) -> RanksRun:
 
 
 @pytest.fixture(scope="module")
-def on_two() -> dict[str, Any]:
+def on_two(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """All checks at once: starting Python on both ranks takes as long as some of them."""
-    done = run(2, *MIDDLE, timeout=500)
-    assert done.status == 0, done.err[-4000:]
-    return done.found
+    def made() -> dict[str, Any]:
+        done = run(2, *MIDDLE, timeout=500)
+        assert done.status == 0, done.err[-4000:]
+        return done.found
+
+    return once(tmp_path_factory, "on_two", made)
 
 
 def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:

@@ -56,7 +56,8 @@ def panels(done: CutRun) -> int:
 
 
 @pytest.mark.parametrize("grid", GRIDS)
-@pytest.mark.parametrize("fn, sizes", [(product, (8, 7, 12)), (in_turn, (5, 9, 6)), (product, (3, 2, 3))])
+@pytest.mark.parametrize("fn, sizes", [
+    (product, (8, 7, 12)), (in_turn, (5, 9, 6)), (product, (3, 2, 3)), (product, (8, 7, 8))])
 def test_products(panelled: None, fn: Any, sizes: tuple[int, ...], grid: tuple[int, ...]) -> None:
     """Blocks of other sizes than the panels, and none on some ranks."""
     done = cut_and_run(serial(fn, *sizes), cut(grid), grid, checked)

@@ -112,8 +112,9 @@ class Distribution:
                                  for d, n in zip(cuts, shape, strict=True)))
 
     def _ends(self, dimension: int, extent: int) -> tuple[int, ...]:
-        ends = even_ends(self.beside.get((dimension, extent), extent), self.grid.extents[dimension])
-        return (*ends[:-1], extent)
+        ranks, cells = self.grid.extents[dimension], self.beside.get((dimension, extent), extent)
+        # Where ranks have no cells, nothing is gained by leaving them without faces as well.
+        return (*even_ends(cells if cells >= ranks else extent, ranks)[:-1], extent)
 
 
 def staggered(axes: Mapping[str, tuple[int | None, ...]],

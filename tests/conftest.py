@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 from collections.abc import Iterator
+from itertools import count
 
 import pytest
 
@@ -26,6 +27,11 @@ QUICK = tuple("-O1" if flag == "-O3" else flag for flag in FLAGS)
 FASTER_LINKER = ("-fuse-ld=gold",) if shutil.which("ld.gold") else ()
 OPTIMISED = ("codegen", "harness", "npbench", "perf")
 """Folders of tests that ask for what users get; `pytest.mark.optimised` for other ones."""
+
+
+TESTS_AT_ONCE = 100
+"""After so many, what is left of them is looked through for garbage, and then no more."""
+_DONE = count(1)
 
 
 def linked_quickly() -> tuple[str, ...]:
@@ -51,6 +57,15 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(200_000, 20, 50)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Some tests, and the stopwatch of the benchmarks, collect garbage: they need not look through what thousands of
+    tests before them have left in caches, which takes seconds."""
+    if next(_DONE) % TESTS_AT_ONCE == 0:
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)

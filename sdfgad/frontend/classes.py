@@ -180,9 +180,9 @@ def _asked(left: Value, right: Value, name: str) -> list[tuple[Value, str]]:
     first if its method is another one. None where a class on the left may say it in a way that is not understood."""
     own, reflected = f"__{name}__", f"__r{name}__"
     found = [(v, rule) for v, rule in ((left, own), (right, reflected)) if has_rule(v, rule)]
-    if isinstance(left, Record) and form_of(left) is None:
+    if isinstance(left, Record) and own_class(left) is None:
         return []
-    first, second = form_of(left), form_of(right)
+    first, second = own_class(left), own_class(right)
     if first is None or second is None:
         return found
     if first is second:
@@ -235,7 +235,7 @@ def compared(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
     return arithmetic.comparison(ctx, ufunc, left, right)
 
 
-def form_of(value: Value) -> type | None:
+def own_class(value: Value) -> type | None:
     """The class of an object whose methods are Python code of the user's, namedtuples and numbers with a unit among
     them."""
     if isinstance(value, Record):
@@ -248,7 +248,7 @@ def form_of(value: Value) -> type | None:
 
 def has_rule(value: Value, name: str) -> bool:
     """Whether the class of an object has a method of this name written in Python."""
-    form = form_of(value)
+    form = own_class(value)
     return form is not None and isinstance(inspect.getattr_static(form, name, None), FunctionType)
 
 
@@ -259,4 +259,4 @@ def iterated(ctx: Context, value: Value) -> Value:
 
 def by_rule(ctx: Context, owner: Value, name: str, *arguments: Value) -> Value:
     """What a method written in Python says."""
-    return ctx.invoke(ctx, inspect.getattr_static(form_of(owner), name), [owner, *arguments], {})
+    return ctx.invoke(ctx, inspect.getattr_static(own_class(owner), name), [owner, *arguments], {})

@@ -307,6 +307,3 @@ def binding(stmt: ast.For | ast.While, name: str) -> ast.stmt:
     simple = [s for s in ast.walk(stmt) if isinstance(s, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and any(
         isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(s))]
     return max(simple, key=lambda s: s.lineno, default=stmt)
-
-
-

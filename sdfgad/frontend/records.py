@@ -337,4 +337,3 @@ _METHODS: Mapping[str, Callable[..., Value]] = MappingProxyType({
     "keys": lambda ctx, owner: Entries(owner, "keys"), "values": lambda ctx, owner: Entries(owner, "values"),
     "items": lambda ctx, owner: Entries(owner, "items"), "get": _get, "setdefault": _setdefault, "pop": _pop,
     "update": _update, "copy": _copy})
-

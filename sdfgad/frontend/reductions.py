@@ -396,5 +396,3 @@ def length(ctx: Context, value: Value) -> Value:
     if isinstance(value, (tuple, list, str, range, dict, set, frozenset)):
         return len(value)
     raise ctx.refuse(f"the length of {describe(value)}", code="SG102")
-
-

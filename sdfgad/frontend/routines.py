@@ -134,4 +134,3 @@ def stored(ctx: Context, value: ArrayValue, label: str) -> ViewValue:
     """The value in an array."""
     found = ctx.builder.materialise(value, label)
     return ViewValue(found.view, scalar=not found.shape, weak=value.weak)
-

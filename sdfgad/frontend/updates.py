@@ -9,7 +9,7 @@ from sdfgad.frontend import arithmetic, numbered
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.attributes import attribute
 from sdfgad.frontend.chosen_items import item_chosen, put_chosen
-from sdfgad.frontend.classes import by_rule, form_of, has_rule, operated
+from sdfgad.frontend.classes import by_rule, has_rule, operated, own_class
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, expand
 from sdfgad.frontend.fields import check_list
@@ -179,7 +179,7 @@ def update_attribute(ctx: Context, owner: Value, name: str, ufunc: np.ufunc, val
 
 def _in_place(ctx: Context, old: Value, ufunc: np.ufunc, value: Callable[[Value], Value]) -> bool:
     """An array stays where it is and changes; whether `old` is one."""
-    if isinstance(old, ListValue) or isinstance(old, Record) and form_of(old) is None:
+    if isinstance(old, ListValue) or isinstance(old, Record) and own_class(old) is None:
         raise ctx.refuse(f"an update of {describe(old)} inside of another", "give it a name", "SG102")
     ask_for_arrays(ctx, old)
     if not changes_in_place(old):

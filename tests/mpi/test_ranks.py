@@ -378,5 +378,3 @@ def test_the_runner_ends_ranks_that_wait_for_ever() -> None:
     wait = "from mpi4py import MPI\nif MPI.COMM_WORLD.rank: MPI.COMM_WORLD.recv()\nelse: MPI.COMM_WORLD.Barrier()"
     with pytest.raises(pytest.fail.Exception, match="hang"):
         run_ranks(2, "-c", wait, timeout=4)
-
-

@@ -79,7 +79,7 @@ inline Pending pending;
 
 template <class H> class Calls {
   public:
-    Calls(Place place, int64_t communicator) 
+    Calls(Place place, int64_t communicator)
         : table(place.table), sweep(place.sweep), line(place.line), communicator(H(communicator)) {}
 
     // What is waited for next.

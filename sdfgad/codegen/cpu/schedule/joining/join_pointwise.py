@@ -130,6 +130,8 @@ class _Joiner:
         """Both maps, which are alike, as one, where no point touches what another one writes."""
         if parallel and any(collects(moved, p) for p in moved.body if isinstance(p, Store)):
             return None  # rows and strips are in the cache, where sums run in tiles
+        if len(_shared(first).streams | _shared(moved).streams) > self.limits.arrays or _cross(first, moved):
+            return None
         pair = add_together(Pair(first, own_names(first, moved)))
         lines = OwnLines(dict(self.arrays))
         pair = pair if parallel else lines.apart(pair)
@@ -186,10 +188,10 @@ def _near(stmt: Map, arrays: Mapping[str, Array], most: int) -> frozenset[str]:
     return frozenset(v for v, found in steps.items() if all(s is not None and abs(s) <= most for s in found))
 
 
-def _streams(stmt: Map) -> set[str]:
+def _streams(stmt: Map) -> frozenset[str]:
     """The arrays of which a map touches another element at each point of a row."""
     inner = stmt.domain[-1].var
-    return {t.array for t in touches(stmt) if any(inner in i.symbols for i in t.index)}
+    return frozenset(t.array for t in touches(stmt) if any(inner in i.symbols for i in t.index))
 
 
 def _point_by_point(pair: Pair, both: Map, arrays: Mapping[str, Array]) -> bool:
@@ -208,6 +210,14 @@ def _point_by_point(pair: Pair, both: Map, arrays: Mapping[str, Array]) -> bool:
         _meet_nowhere_else(pair.first, pair.second, (written & common) - added, alike=True)
 
 
+def _cross(first: Map, second: Map) -> bool:
+    """Whether one map touches at another place what the other one stores, so that no array of its own parts them: most
+    pairs that cannot run together are told by that, before anything is made of them."""
+    ours, theirs = _shared(first).firm, _shared(second).firm
+    wide = len(first.domain) > 1 and len(second.domain) > 1
+    return not _apart([t for t in ours if t.written], theirs, {r.var for r in first.domain}, wide, alike=True)
+
+
 def _meet_nowhere_else(first: Map, second: Map, names: Collection[str], alike: bool = False) -> bool:
     """Whether what one map writes of some arrays lies in other slices than what the other one touches. alike: or is
     named by the same index. Single rows stay in the cache, and other passes look at them one by one: what both write
@@ -216,21 +226,25 @@ def _meet_nowhere_else(first: Map, second: Map, names: Collection[str], alike: b
     if not names or not (wide or alike):
         return not names
     own = {r.var for m in (first, second) for r in m.domain}
-    others: dict[str, list[RowTouch]] = {n: [] for n in names}
-    for t in touches(second):
+    return _apart([t for t in touches(first) if t.array in names], touches(second), own, wide, alike)
+
+
+def _apart(ours: Sequence[RowTouch], theirs: Sequence[RowTouch], own: Collection[str], wide: bool, alike: bool) -> bool:
+    others: dict[str, list[RowTouch]] = {t.array: [] for t in ours}
+    for t in theirs:
         if t.array in others:
             others[t.array].append(t)
     return all(alike and a.index == b.index or (wide or not (a.written and b.written))
                and other_slice(own, a.index, b.index)
-               for a in touches(first) for b in others.get(a.array, ()) if a.written or b.written)
+               for a in ours for b in others[a.array] if a.written or b.written)
 
 
 @dataclass(frozen=True)
 class _Shared:
     """What a map may have in common with others. sums: whether it collects sums, alone: and does nothing else, where no
     array decides the places. touched: array and index of every access; places: of those that hit another element at
-    each point, written: and write it. total: whether all sums run over all points. work: what it computes anew at
-    every point."""
+    each point, written: and write it. firm: all accesses but sums. streams: the arrays of which a row touches another
+    element at each point. total: whether all sums run over all points. work: what it computes anew at every point."""
 
     sums: bool
     alone: bool
@@ -238,6 +252,8 @@ class _Shared:
     touched: frozenset[_Place]
     places: frozenset[_Place]
     written: frozenset[_Place]
+    firm: tuple[RowTouch, ...]
+    streams: frozenset[str]
     work: frozenset[Expr]
 
 
@@ -252,9 +268,15 @@ def _shared(stmt: Map) -> _Shared:
         names = {r.var for r in stmt.domain}
         total = all(names.isdisjoint(i.symbols) for p in stmt.body if isinstance(p, Store) for i in p.index)
         known = _Shared(any(sums), tiled, tiled and total, frozenset((t.array, t.index) for t in touches(stmt)),
-                        frozenset(places), frozenset(places & written), frozenset(_work(stmt)))
+                        frozenset(places), frozenset(places & written), _firm(stmt), _streams(stmt),
+                        frozenset(_work(stmt)))
         object.__setattr__(stmt, "_shared", known)
     return known
+
+
+def _firm(stmt: Map) -> tuple[RowTouch, ...]:
+    summed = {(p.array, p.index) for p in stmt.body if isinstance(p, Store) and collects(stmt, p)}
+    return tuple(t for t in touches(stmt) if not (t.written and (t.array, t.index) in summed))
 
 
 def _shares(first: Map, second: Map, readers: bool) -> bool:

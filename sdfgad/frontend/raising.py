@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def run_raise(ctx: Context, stmt: ast.Raise) -> None:
 def _handled(ctx: Context) -> Failure:
     """What a handler lets go on."""
     first, *others = ctx.handled[-1]
-    if any((f.form, f.arguments) != (first.form, first.arguments) for f in others):
+    if any(replace(f, source=None) != replace(first, source=None) for f in others):
         raise ctx.refuse("a bare raise of one of several exceptions", "name the exception", "SG102")
     return first
 
@@ -150,9 +151,16 @@ def _failure(ctx: Context, node: ast.expr) -> Failure:
     if not isinstance(form, type) or not issubclass(form, Exception):
         raise ctx.refuse("a raise of something other than an exception class or a call of one",
                          "write raise ValueError('...')", "SG102")
-    if isinstance(node, ast.Call) and (node.keywords or any(isinstance(a, ast.Starred) for a in node.args)):
-        raise ctx.refuse("keywords of an exception", "give its arguments by place", "SG102")
-    failure = Failure(form, tuple(_argument(ctx, a) for a in node.args) if isinstance(node, ast.Call) else ())
+    if not isinstance(node, ast.Call):
+        return _made(ctx, Failure(form))
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        raise ctx.refuse("an exception whose arguments stand behind a star", "write them one by one", "SG102")
+    return _made(ctx, Failure(form, tuple(_argument(ctx, a) for a in node.args), keywords=tuple(
+        (str(k.arg), _argument(ctx, k.value)) for k in node.keywords)))
+
+
+def _made(ctx: Context, failure: Failure) -> Failure:
+    """A failure, where Python can make the exception."""
     try:
         failure.error()
     except TypeError as error:

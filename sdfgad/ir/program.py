@@ -281,14 +281,15 @@ class Raising(Protocol):
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception that a program may raise. source: the statement that says so."""
+    """An exception that a program may raise. keywords: arguments by name. source: the statement that says so."""
 
     form: type[Exception]
     arguments: tuple[Any, ...] = ()
     source: SourceLine | None = None
+    keywords: tuple[tuple[str, Any], ...] = ()
 
     def error(self) -> Exception:
-        made = self.form(*self.arguments)
+        made = self.form(*self.arguments, **dict(self.keywords))
         return made if self.source is None or isinstance(made, SdfgadError) else located(made, self.source)
 
 

@@ -9,6 +9,7 @@ from sdfgad.frontend import parse
 from sdfgad.ir.interpret import run
 from sdfgad.ir.program import If, Lib, Loop
 from sdfgad.ir.walk import statements
+from tests.support.interpreted import interpreted
 
 X = np.linspace(0.5, 2.0, 6)
 
@@ -156,6 +157,25 @@ def test_text_with_values_of_the_run():
     with pytest.raises(ValueError) as found:
         sdfgad.grad(fails)(X, 2)
     assert found.value.args == ("it at 002 'it': {x[n]} of (6,)", 2, "ab", "x[0] + 1", None)
+
+
+class Unconverged(Exception):
+    def __init__(self, text, rounds=None, residual=None):
+        super().__init__(text)
+        self.rounds, self.residual = rounds, residual
+
+
+def test_arguments_by_name():
+    def fails(x, n):
+        if x[n] > 0:
+            raise Unconverged("no root", rounds=n, residual=x[n])
+        return np.sum(x * x)
+
+    with interpreted(), pytest.raises(Unconverged) as found:
+        sdfgad.grad(fails)(X, 2)
+    assert (found.value.args, found.value.rounds, found.value.residual) == (("no root",), 2, "x[n]")
+    with interpreted():
+        assert np.array_equal(sdfgad.grad(fails)(-X, 2), -2 * X)
 
 
 def test_known_while_translating():

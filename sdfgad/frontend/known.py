@@ -94,8 +94,8 @@ _OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({
         "blackmanharris", "flattop", "cosine", "get_window", "firwin", "butter", "cheby1", "cheby2", "ellip", "bessel",
         "iirfilter", "savgol_coeffs", "next_fast_len", "fftfreq", "rfftfreq", "dft", "hadamard", "hilbert", "pascal",
         "factorial", "factorial2", "factorialk", "perm", "comb", "roots_legendre", "roots_hermite", "roots_chebyt",
-        "roots_laguerre", "roots_jacobi", "invhilbert", "helmert", "invpascal", "newton_cotes", "zeta", "ppf", "isf",
-        "eye", "eye_array", "identity", *sparse_matrices.NAMES))})
+        "roots_laguerre", "roots_jacobi", "bernoulli", "euler", "invhilbert", "helmert", "invpascal", "newton_cotes",
+        "zeta", "ppf", "isf", "eye", "eye_array", "identity", *sparse_matrices.NAMES))})
 """Functions of a package that are run now, when all that they get is known."""
 
 

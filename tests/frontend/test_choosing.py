@@ -150,8 +150,8 @@ def crossed_places(A):
     return A[j, i]
 
 
-def relative(x):
-    from . import programs
+def beyond(x):
+    from .... import programs
     return programs.twice(x)
 
 
@@ -163,7 +163,8 @@ def missing(x):
 @pytest.mark.parametrize("fn, what", [
     (part_of_an_array, "'flat' of part of an array"),
     (one_of_two_places, "whose length depends on the data"), (crossed_places, "whose length depends on the data"),
-    (relative, "a relative import"), (missing, "an import that fails")], ids=lambda v: getattr(v, "__name__", ""))
+    (beyond, "an import that fails: attempted relative import"),
+    (missing, "an import that fails")], ids=lambda v: getattr(v, "__name__", ""))
 def test_refused(fn, what):
     with pytest.raises(UnsupportedError, match=what):
         parse(fn, (A34.copy(),))

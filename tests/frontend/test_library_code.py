@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 import sdfgad
 from tests.frontend.checking import check
@@ -154,3 +154,23 @@ def flat(x):
 def test_singular_covariance() -> None:
     with pytest.raises(ArithmeticError, match="singular"):
         sdfgad.grad(flat)(X[:2])
+
+
+def from_beside(x):
+    from ..frontend.programs import A34 as table
+    from . import checking
+    from .refusing import np as numpy
+    return numpy.sum(x[:3] * table[:, 1]) + len(checking.__name__) * x[4]
+
+
+def test_imports_that_lead_up_from_the_package_of_the_file():
+    check(from_beside, X)
+
+
+def known_series(x):
+    b = special.bernoulli(8)
+    return sum(b[k] / math.factorial(k) * x[1] ** k for k in range(8)) + special.euler(4)[2] * x[0]
+
+
+def test_numbers_of_series_are_known():
+    check(known_series, X)

@@ -91,6 +91,11 @@ def as_in_memory(ctx: Context, value: ViewValue) -> ViewValue:
     return turned
 
 
+def steps_in_memory(ctx: Context, value: ViewValue) -> list[int] | None:
+    """How many elements of memory each dimension moves on; None for arrays in any order, and where it is no number."""
+    return None if _any_order(ctx, value, True) else _strides(ctx, value)
+
+
 def _flags(sizes: list[int | None], steps: list[int]) -> Any:
     """NumPy's flags of an array with these steps."""
     return np.lib.stride_tricks.as_strided(np.empty(1, np.int8), sizes, steps).flags  # type: ignore[arg-type]

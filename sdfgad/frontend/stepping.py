@@ -8,6 +8,7 @@ from sdfgad.frontend.builder import axes
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import shape_of
 from sdfgad.frontend.elementwise import as_array, describe
+from sdfgad.frontend.layout import steps_in_memory
 from sdfgad.frontend.strides import Stride
 from sdfgad.frontend.values import Shape, Value, ViewValue, is_number
 from sdfgad.frontend.views import read_only, remap
@@ -44,9 +45,23 @@ def _moves(ctx: Context, view: ViewValue, step: Value) -> tuple[int, ...]:
     """How far one step leads along each dimension of x."""
     if is_number(step) and step == 0:
         return (0,) * view.ndim
-    if not isinstance(step, Stride) or step.view != view.view:
+    if isinstance(step, Stride) and step.view == view.view:
+        return step.moves
+    found = _in_bytes(steps_in_memory(ctx, view), step, view.dtype.itemsize) if isinstance(step, int) else None
+    if found is None:
         raise ctx.refuse(f"{describe(step)} as a stride", "make strides of x.strides, x being that array", "SG105")
-    return step.moves
+    return found
+
+
+def _in_bytes(along: Sequence[int] | None, step: int, itemsize: int) -> tuple[int, ...] | None:
+    """A step in bytes as one along each dimension, the longest first; None where it is none, or nobody knows."""
+    if along is None or step % itemsize:
+        return None
+    left, moves = step // itemsize, [0] * len(along)
+    for d in sorted((d for d, a in enumerate(along) if a), key=lambda d: -abs(along[d])):
+        moves[d] = int(left / along[d])
+        left -= moves[d] * along[d]
+    return tuple(moves) if not left else None
 
 
 def _inside(size: Ix, moves: Sequence[int], sizes: Shape) -> bool:

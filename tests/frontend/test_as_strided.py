@@ -32,6 +32,25 @@ def frames(x):
     return as_strided(x, shape=((x.size - 4) // 3 + 1, 4), strides=(3 * step, step))
 
 
+def windows(x):
+    x = np.concatenate([x[:1], x[1:] - 0.9 * x[:-1]])
+    return as_strided(x, (x.size // 2 - 1, 4), (2 * x.itemsize, x.itemsize))
+
+
+def of_bytes(a):
+    b = a[:3] * 2.0 if a.ndim > 1 else np.tile(a, (3, 1))
+    b = np.ascontiguousarray(b)
+    row = b.shape[1] * b.itemsize
+    return as_strided(b, (3,), (row + 8,)), as_strided(b[:, ::2], (2, 2, 2), (row, 16, row))
+
+
+def of_copies(a):
+    part = a[..., ::2]
+    return [as_strided(p, (2, 2), (8, 8)) for p in (
+        part.copy(), np.array(part), part.astype(float), part + 0, part[..., ::-1] * 1, np.ascontiguousarray(part),
+        np.concatenate([part, part]), part if a.ndim > 1 else part.ravel(), np.where(part > 0, part, 1.0))]
+
+
 def others(a):
     part = a[1:, ::2]
     return [as_strided(a, (5,), (a.strides[0] + a.strides[1],)), as_strided(a[0], (4, 6), (0, *a[0].strides)),
@@ -40,7 +59,9 @@ def others(a):
 
 @pytest.mark.parametrize("fn, argument", [
     (blocks, A), (blocks, np.asfortranarray(A)), (blocks, A[::-1, ::-1]), (patches, IMAGES), (frames, A[0]),
-    (frames, A[:, 2][::-1]), (others, A), (others, np.asfortranarray(A))])
+    (frames, A[:, 2][::-1]), (others, A), (others, np.asfortranarray(A)),
+    (windows, A[0]), (windows, A[:, 2][::-1]), (of_bytes, A), (of_bytes, A[0]), (of_bytes, np.asfortranarray(A)),
+    (of_copies, A[0])])
 def test_steps_lead_where_they_do_in_memory(fn, argument):
     check(fn, argument)
 
@@ -52,7 +73,10 @@ def test_derivatives_of_patches():
 @pytest.mark.parametrize("fn, text", [
     (lambda a: as_strided(a, (2, 6), (a.strides[0], a.strides[0])), "from one row into another"),
     (lambda a: as_strided(a, (5, 7), a.strides), "from one row into another"),
-    (lambda a: as_strided(a, (2, 6), (48, 8)), "48 as a stride"),
+    (lambda a: as_strided(a.T + 1, (2, 5), (40, 8)), "40 as a stride"),
+    (lambda a: as_strided(a.T, (2, 2), (4, 8)), "4 as a stride"),
+    (lambda a: as_strided(np.ascontiguousarray(a), (2, 6), (44, 8)), "44 as a stride"),
+    (lambda a: as_strided(np.ascontiguousarray(a), (2, 7), (48, 8)), "from one row into another"),
     (lambda a: as_strided(a, (2, 2), a.T.strides), "as a stride"),
     (lambda a: as_strided(a, (2,), a.strides), "1 sizes and 2 strides"),
     (lambda a: a * (2 if a.strides == (48, 8) else 1), "a comparison of strides"),

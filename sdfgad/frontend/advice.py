@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 GROWS = "store into an array made before, and count: out[n] = value; n += 1"
 """For lists that grow by numbers of items that data decide."""
 
@@ -18,6 +20,7 @@ _PLACES = "find the places before the call, and pass them as arguments of intege
 _MATRICES = "make the matrix before the call, or use an array of NumPy"
 _INTERPOLANT = "use CubicSpline, make_interp_spline, interp1d or np.interp"
 _POLYNOMIAL = "make it outside, or use np.polyval or np.polynomial.polynomial.polyval with its coefficients"
+_DERIVED = "classes derived from np.ndarray are not understood: hold the array in an attribute of a class"
 _BY_NAME: Mapping[str, str] = MappingProxyType({
     "open": _READ, "input": _READ, "load": _READ, "loadtxt": _READ, "genfromtxt": _READ,
     "matrix": "use np.array, whose products are @", "asmatrix": "use np.array, whose products are @",
@@ -67,4 +70,6 @@ def on_call(callee: Any, otherwise: str) -> str:
     places = (type(getattr(callee, "__self__", None)).__module__, str(getattr(callee, "__module__", "")))
     if any(p.startswith(("numpy.random", "random")) for p in places):
         return "draw the numbers before the call and pass them as an argument"
+    if isinstance(callee, type) and issubclass(callee, np.ndarray):
+        return _DERIVED
     return _BY_NAME.get(getattr(callee, "__name__", ""), otherwise)

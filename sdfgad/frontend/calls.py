@@ -23,7 +23,16 @@ from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.inlining import own_code, run_in_place
 from sdfgad.frontend.keyed import SetValue
-from sdfgad.frontend.known import PURE, is_known, is_of_constants, known_now, known_sizes, plain_list
+from sdfgad.frontend.known import (
+    OF_SHAPE,
+    PURE,
+    is_known,
+    is_of_constants,
+    known_now,
+    known_sizes,
+    of_objects,
+    plain_list,
+)
 from sdfgad.frontend.layout import laid_out
 from sdfgad.frontend.library_function import LibraryFunction
 from sdfgad.frontend.masking import CHOSEN, as_masked
@@ -106,6 +115,8 @@ def _applied(callee: MethodType | Applied | partial[Any]) -> tuple[Value, Sequen
 
 def _of_library(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """Call what NumPy, SciPy or Python have, or a function of the user's."""
+    if any(map(of_objects, arguments)) and callee in OF_SHAPE and is_known([*arguments, *keywords.values()]):
+        return callee(*arguments, **keywords)
     if not isinstance(callee, FunctionType) or callee.__module__.startswith("numpy"):
         kept_so = any(callee is f for f in (len, isinstance, type))
         arguments = [a if kept_so else numbered.as_list(ctx, a) for a in arguments]

@@ -23,6 +23,7 @@ from sdfgad.frontend.grown import columns
 from sdfgad.frontend.ignored import ignore, is_ignored
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.keyed import Numbered
+from sdfgad.frontend.known import is_known, of_objects
 from sdfgad.frontend.meshes import Mesh, at_places, part_of_mesh
 from sdfgad.frontend.none_or import asked, told_way
 from sdfgad.frontend.operands import in_turn, waiting
@@ -260,6 +261,11 @@ def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) ->
         if items not in sequence:
             raise ctx.raises(KeyError, f"the key {items!r}, which is not in the dictionary", code="SG105")
         return outside(ctx, sequence[items], "constant")
+    if of_objects(base) and is_known(items):
+        try:
+            return base[items]
+        except IndexError as error:
+            raise ctx.raises(IndexError, str(error), code="SG105") from error
     if hasattr(base, "__getitem__") and type(base).__module__.startswith("numpy.lib"):
         return attributes.index_trick(ctx, base, items)
     if isinstance(base, IntValue) and items == () or isinstance(base, type) and hasattr(base, "__class_getitem__"):

@@ -1,6 +1,7 @@
 """Calls that are made when a program is translated: functions of what is known by then."""
 from __future__ import annotations
 
+import copy
 import math
 import operator
 from collections.abc import Mapping, Sequence
@@ -119,6 +120,11 @@ def known_sizes(ctx: Context, callee: Value, arguments: Sequence[Value],
     return items if known else None
 
 
+def of_objects(value: Value) -> bool:
+    """Whether this is an array of objects, as `np.array([None])`: it is known, and nothing is stored into it."""
+    return isinstance(value, np.ndarray) and value.dtype.kind == "O"
+
+
 def is_of_constants(callee: Value) -> bool:
     """Whether a call is made now: also that of an enumeration, which looks up a member."""
     if isinstance(callee, EnumMeta):
@@ -132,3 +138,6 @@ PURE = (math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.isqrt,
          int, float, bool, complex, str, tuple, max, min, sum, abs, round, len, divmod, pow, isinstance, range,
          np.dtype, np.finfo, np.iinfo, np.errstate, np.issubdtype, np.result_type, np.promote_types, np.isscalar,
          bin, hex, oct, chr, ord, sorted, type, slice, callable, any, all, set, frozenset, *GETTERS)
+OF_SHAPE = (np.atleast_1d, np.atleast_2d, np.reshape, np.ravel, np.transpose, np.squeeze, np.expand_dims, np.ndim,
+            np.shape, np.size, np.asarray, np.copy, copy.copy, copy.deepcopy)
+"""What may be done with an array of objects: it says how they are arranged, and not what they are."""

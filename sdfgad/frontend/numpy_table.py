@@ -67,7 +67,8 @@ from sdfgad.frontend.indexing import accumulate_at, subscript
 from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.known import number_of_bins, settled
 from sdfgad.frontend.masking import check_cast
-from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Value, ViewValue, is_int, is_number
+from sdfgad.frontend.places import item_at
+from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Masked, Value, ViewValue, is_int, is_number
 from sdfgad.frontend.views import check_writable, named_int
 from sdfgad.ir.expr import call
 
@@ -260,12 +261,14 @@ def _at(op: str, ufunc: np.ufunc) -> Rule:
 
 def _item(ctx: Context, a: Value, *places: Value) -> Value:
     """`.item()`: a Python number. places: one number counts in the flat array, several are an index, as a tuple is."""
-    value = as_array(ctx, a)
-    if places:
+    if places and isinstance(a, Masked) and a.values.ndim == a.mask.ndim:
+        value = as_array(ctx, item_at(ctx, a, places[0] if len(places) == 1 else places))
+    elif places:
         index = places[0] if len(places) == 1 else places
-        if not isinstance(index, tuple):
-            value = as_array(ctx, ctx.invoke(ctx, np.ravel, [value], {}))
+        value = as_array(ctx, a if isinstance(index, tuple) else ctx.invoke(ctx, np.ravel, [a], {}))
         value = as_array(ctx, subscript(ctx, value, index))
+    else:
+        value = as_array(ctx, a)
     if any(n.const != 1 for n in value.shape):
         raise ctx.refuse(f".item() of {describe(value)}", code="SG105")
     kinds = {"f": FLOAT, "i": INT, "u": INT, "b": BOOL, "c": COMPLEX}

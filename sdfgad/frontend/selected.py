@@ -29,7 +29,7 @@ from sdfgad.frontend.values import (
 )
 
 _POINTWISE = frozenset((np.where, np.round, np.around, np.isclose, np.nan_to_num, np.sinc, np.fix, np.ones_like,
-                        np.zeros_like))
+                        np.zeros_like, np.empty_like, np.full_like))
 """What makes each element of those at the same place, beside the functions that NumPy itself calls elementwise."""
 
 _ALONG: Mapping[Callable[..., Any], tuple[str, ...]] = MappingProxyType({

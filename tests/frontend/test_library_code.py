@@ -6,6 +6,7 @@ import pytest
 from scipy import special, stats
 
 import sdfgad
+from sdfgad.frontend import parse
 from tests.frontend.checking import check
 
 X = np.array([0.4, 0.9, 0.3, 1.4, 0.7])
@@ -174,3 +175,48 @@ def known_series(x):
 
 def test_numbers_of_series_are_known():
     check(known_series, X)
+
+
+def steps_of_a_number(x):
+    mean = np.mean(x)
+    return [np.piecewise(0.0, [True, False], [18.0, 11.0]), x * np.piecewise(2, [False], [lambda v: v, 0.5]),
+            np.piecewise(x[1], [x[1] < 0.5, x[1] >= 0.5], [np.sin, lambda v: v ** 2]),
+            np.piecewise(mean, [mean < 0.5], [lambda v, p: v * p, lambda v, p: v - p], 3.0)]
+
+
+def made_like_what_a_mask_selects(x):
+    z = x[x > 0.35]
+    return [np.sum(np.full_like(z, 2.0) * z), np.sum(np.full_like(z, z[0]) + z), z.item(1) * z.item(np.argmax(-z)),
+            np.sum(np.full_like(z, 3, dtype=int))]
+
+
+class Smoother:
+    def __init__(self, size):
+        z = np.array([None] * size)
+        self.z = np.atleast_2d(z).T
+        self.seen = np.reshape(self.z, (1, size))[0, -1]
+
+    def update(self, x):
+        self.z, self.seen = x, x[1] if self.seen is None else self.seen
+        return x * len(self.z)
+
+
+def attributes_that_are_not_there_yet(x):
+    kept = Smoother(len(x))
+    before = kept.z.shape[1]
+    return kept.update(x) * before + kept.update(x * x) * kept.seen
+
+
+@pytest.mark.parametrize("fn", [
+    steps_of_a_number, made_like_what_a_mask_selects, attributes_that_are_not_there_yet], ids=lambda f: f.__name__)
+def test_everyday_calls(fn):
+    check(fn, X)
+
+
+class Rotation(np.ndarray):
+    pass
+
+
+def test_classes_derived_from_arrays():
+    with pytest.raises(sdfgad.UnsupportedError, match="hold the array in an attribute of a class"):
+        parse(lambda x: np.sum(Rotation(x)), (X,))

@@ -87,6 +87,9 @@ def diagflat(v, k=0):
 
 
 def piecewise(x, condlist, funclist, *args, **keywords):
+    if np.ndim(x) == 0:
+        alone = [np.reshape(c, (1,)) for c in condlist]
+        return np.reshape(np.piecewise(np.reshape(x, (1,)), alone, funclist, *args, **keywords), ())
     out = np.zeros_like(x)
     rest = np.ones_like(x, dtype=bool)
     if len(funclist) not in (len(condlist), len(condlist) + 1):

@@ -126,6 +126,8 @@ def _of_outside(ctx: Context, owner: Any, name: str) -> Value:
         return object.__setattr__
     if name == "__class__":
         return type(owner)
+    if name in ("__args__", "__origin__") and type(owner).__module__ in ("types", "typing") and hasattr(owner, name):
+        return getattr(owner, name)  # the classes in a hint, as in (float | int).__args__
     hidden = name.startswith("__") and name not in _OF_DEFINITIONS
     if not hasattr(owner, name) or hidden and (hasattr(type, name) or not isinstance(owner, (type, ModuleType))):
         missing = ", which is not there" if isinstance(owner, ModuleType) and not hasattr(owner, name) else ""

@@ -22,7 +22,7 @@ from sdfgad.frontend.bodies.mapping import beside
 from sdfgad.frontend.chosen_ranges import stepped
 from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import Context, held
-from sdfgad.frontend.duplicates import deep, shallow
+from sdfgad.frontend.duplicates import as_dict, as_tuple, deep, fields_of, of_dataclass, shallow
 from sdfgad.frontend.elementwise import int_ix, int_value
 from sdfgad.frontend.generators import Yielding, listed, only_numbers, suspended
 from sdfgad.frontend.liveness import own_walk
@@ -316,6 +316,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     OrderedDict: ordered_dict, defaultdict: default_dict, Counter: counter, deque: deque_,
     getattr: getattr_,
     hasattr: has_attribute, object.__setattr__: set_attribute, setattr: set_named, dataclasses.replace: replace,
+    dataclasses.asdict: as_dict, dataclasses.astuple: as_tuple, dataclasses.fields: fields_of,
+    dataclasses.is_dataclass: of_dataclass,
     str: text_of(str), repr: text_of(repr), np.isscalar: isscalar, np.seterr: seterr, copy.copy: shallow,
     copy.deepcopy: deep,
 })

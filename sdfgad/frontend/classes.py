@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum
 from functools import partial
-from types import FunctionType, MappingProxyType
+from types import FunctionType, GenericAlias, MappingProxyType, UnionType
 from typing import Any, Generic
 
 import numpy as np
@@ -168,11 +168,19 @@ def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, update: b
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Stride) and (step := one.combined(ufunc, other)) is not None:
             return step
+    if isinstance(left, _HINTS) or isinstance(right, _HINTS):
+        if ufunc is np.bitwise_or and all(v is None or isinstance(v, _HINTS) for v in (left, right)):
+            return left | right  # as in isinstance(x, float | np.ndarray)
+        raise ctx.refuse(f"this operator between {describe(left)} and {describe(right)}", code="SG102")
     if isinstance(left, Record) or isinstance(right, Record) or has_rule(left, f"__{name}__") or (
             has_rule(right, f"__r{name}__") and not isinstance(left, (ArrayValue, np.generic))):
         raise ctx.refuse(f"this operator between {describe(left)} and {describe(right)}",
                          "call a method by its name", "SG102")
     return arithmetic.binary(ctx, ufunc, left, right)
+
+
+_HINTS = (type, UnionType, GenericAlias)
+"""Classes, and what says that something is of one of several."""
 
 
 def _asked(left: Value, right: Value, name: str) -> list[tuple[Value, str]]:

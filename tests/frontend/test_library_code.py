@@ -1,5 +1,6 @@
 """Forms of code as libraries have it: private names, attributes by name, searches in lists, loops in branches."""
 import math
+from dataclasses import asdict, astuple, dataclass, fields, is_dataclass
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import sdfgad
 from sdfgad.frontend import parse
 from tests.frontend.checking import check
 
+NUMBERS = float | np.floating
 X = np.array([0.4, 0.9, 0.3, 1.4, 0.7])
 
 
@@ -220,3 +222,61 @@ class Rotation(np.ndarray):
 def test_classes_derived_from_arrays():
     with pytest.raises(sdfgad.UnsupportedError, match="hold the array in an attribute of a class"):
         parse(lambda x: np.sum(Rotation(x)), (X,))
+
+
+@dataclass
+class Layer:
+    weight: np.ndarray
+    bias: float = 0.5
+
+
+@dataclass
+class Model:
+    layers: list
+    options: dict
+    scale: float = 2.0
+
+
+def _moved(x):
+    return Model([Layer(x, x[0]), Layer(x * 2)], {"low": x[1], "inner": Layer(x[1:])})
+
+
+def fields_by_name(x):
+    model = _moved(x)
+    apart = asdict(model)
+    apart["layers"][0]["weight"][1] = 7.0  # a copy
+    apart["options"]["low"] = 3.0
+    names = [f.name for f in fields(model)]
+    scale = sum(getattr(model, n) for n in names if n == "scale")
+    return [scale * apart["layers"][0]["weight"], model.layers[0].weight,
+            apart["options"]["inner"]["bias"] + model.options["low"] + len(fields(Layer))]
+
+
+def fields_in_order(x):
+    (first, second), options, scale = astuple(_moved(x))
+    return [first[0] * second[0] + first[1], options["inner"][0] * scale, astuple(Layer(x), tuple_factory=list)[0],
+            x * is_dataclass(Layer) + is_dataclass(x)]
+
+
+def hints(x):
+    if isinstance(x, float | np.ndarray) and not isinstance(x[0], int | None):
+        x = x * 2
+    return x * (np.float64 in (np.float32 | np.float64).__args__) + len(NUMBERS.__args__)
+
+
+@pytest.mark.parametrize("fn", [fields_by_name, fields_in_order, hints], ids=lambda f: f.__name__)
+def test_dataclasses_and_hints(fn):
+    check(fn, X)
+
+
+def test_fields_of_what_is_no_dataclass():
+    for fn in (lambda x: astuple(x), lambda x: asdict(Layer), lambda x: fields(x)):
+        with pytest.raises(TypeError):
+            fn(X)
+        with pytest.raises(sdfgad.UnsupportedError, match="dataclass"):
+            parse(fn, (X,))
+
+
+def test_operators_between_a_class_and_a_number():
+    with pytest.raises(sdfgad.UnsupportedError, match="this operator between"):
+        parse(lambda x: x * (float | 2), (X,))

@@ -28,7 +28,7 @@ from sdfgad.products import jvp, vjp
 from sdfgad.together import refuse_ranks
 from sdfgad.trees import assembled, contents, leaves, sequence, step
 
-OK, BUG, KINK, NAN, STOPPED = "ok", "bug", "kink?", "nan", "stops"
+OK, BUG, KINK, NAN, STOPPED, SEARCH = "ok", "bug", "kink?", "nan", "stops", "search?"
 SCHEMA = "sdfgad.check/1"
 MEANINGS: Mapping[str, str] = MappingProxyType({
     BUG: "the gradient disagrees with the function, and no kink explains it",
@@ -36,6 +36,9 @@ MEANINGS: Mapping[str, str] = MappingProxyType({
     STOPPED: "iteration stopped by a tolerance: the function jumps where the number of iterations changes; between two "
              "jumps the gradient fits, which is that of the iterations that were run; no bug. The derivative of the "
              "solution itself is that of sdfgad.root, fixed_point or linear_solve",
+    SEARCH: "the gradient disagrees with the function, in which a loop ends by its data: what comparisons alone narrow "
+            "down, as bisection does, has no slope of its own. Give its equation to sdfgad.root. A bug where the loop "
+            "does not search",
     NAN: "the gradient or the function is NaN or infinite",
 })
 NO_FORWARD_MODE = "SG135"
@@ -235,7 +238,8 @@ class _PointCheck:
             # Steps long enough to rise above rounding may cross a kink nearby that short ones do not reach.
             near = self.agrees("differences", None, error)
             kink = near or _between(slope, left, right, scale)
-            verdict = STOPPED if self.jumps(name, direction, slope, scale) else KINK if kink else BUG
+            wrong = SEARCH if self.ends_by_data() else BUG
+            verdict = STOPPED if self.jumps(name, direction, slope, scale) else KINK if kink else wrong
         return ArgumentCheck(name, verdict, rate, slope, left, right, error)
 
     def jumps(self, name: str, direction: np.ndarray, slope: float, scale: float) -> bool:

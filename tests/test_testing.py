@@ -11,6 +11,7 @@ from sdfgad import testing
 from sdfgad.errors import GradientMismatchError, UsageError
 from sdfgad.rules import registry
 from sdfgad.testing import check_grads
+from tests.support.interpreted import interpreted
 
 X = np.array([0.3, 0.7, 1.1, 0.4])
 A = np.array([[0.4, -0.3], [0.1, 0.8], [0.7, 0.2]])
@@ -210,3 +211,21 @@ def test_an_iteration_stopped_by_a_tolerance_is_told_from_a_bug(monkeypatch):
         right(check)[0], {n: 1.01 * g for n, g in right(check)[1].items()}))
     report = check_grads(counted, point, raise_on_fail=False)
     assert not report.ok and report.arguments[0].verdict != "stops"
+
+
+def test_what_a_search_comes_to_has_no_slope():
+    """The gradient by a number that bisection finds is that of the bounds it starts from."""
+    def found(a):
+        low, high = 0.0, 4.0
+        while high - low > 1e-9:
+            middle = (low + high) / 2
+            if middle * middle < a[0]:
+                low = middle
+            else:
+                high = middle
+        return a[0] * low
+
+    with interpreted():
+        report = check_grads(found, np.array([2.0]), raise_on_fail=False)
+    assert not report.ok and report.arguments[0].verdict == "search?"
+    assert "sdfgad.root" in "".join(report.verdict())

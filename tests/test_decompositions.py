@@ -3,12 +3,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import sdfgad
 from sdfgad.calls.arguments import bind
 from sdfgad.calls.measure import promised_bytes
 from sdfgad.ir import interpret
 from sdfgad.pipeline import Request, derive
+from tests.support.interpreted import interpreted
+from tests.support.oracle import numerical_gradient
 
 
 def gradient_of(function, *args) -> list[np.ndarray]:
@@ -204,6 +207,23 @@ def test_no_number_for_vectors_of_equal_eigenvalues(a):
 def test_refused(function):
     with pytest.raises(sdfgad.UnsupportedError):
         sdfgad.forward(function)(drawn(4, 3))
+
+
+def complete_triangles(a):
+    _, r = np.linalg.qr(a, mode="complete")
+    for _ in range(2):
+        _, s = scipy.linalg.qr(np.vstack([a, 2.0 * a]))
+    return np.sum(r * r[:, ::-1]) + np.sum(s[0] * s[-1]) + np.sum(scipy.linalg.qr(a, mode="r")[0][1] ** 3) + len(r)
+
+
+def test_the_triangle_beside_a_square_factor():
+    a = drawn(4, 3)
+    with interpreted():
+        value, found = sdfgad.value_and_grad(complete_triangles)(a)
+    np.testing.assert_allclose(value, complete_triangles(a), rtol=1e-12)
+    np.testing.assert_allclose(found, numerical_gradient(complete_triangles, (a,)), rtol=1e-7, atol=1e-8)
+    with pytest.raises(sdfgad.UnsupportedError, match="whose last columns may be any"):
+        sdfgad.grad(lambda a: np.sum(np.linalg.qr(a, mode="complete")[0]))(a)
 
 
 def test_numbers_that_are_not_finite_have_no_eigenvalues():

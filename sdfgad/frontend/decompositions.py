@@ -16,7 +16,7 @@ from sdfgad.frontend.elementwise import apply, as_array, describe, promote
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.matrix_operations import factorised, library, square, stored, system_dtype
 from sdfgad.frontend.shaping import permuted
-from sdfgad.frontend.values import ArrayValue, Value, ViewValue
+from sdfgad.frontend.values import ArrayValue, Opaque, Value, ViewValue
 from sdfgad.ir.index import Ix, ix
 
 _COMPLEX = np.dtype(np.complex128)
@@ -49,6 +49,12 @@ class Triangular(NamedTuple):
 
     Q: Any
     R: Any
+
+
+class SquareFactor(Opaque):
+    """Q in the place of what `mode="complete"` gives: the first columns alone are a function of the matrix."""
+
+    described = "the square factor Q of a matrix with more rows than columns, whose last columns may be any,"
 
 
 def of_each(ctx: Context, function: Any, stack: ArrayValue, shapes: Sequence[Sequence[Ix | int]],
@@ -230,7 +236,8 @@ def qr(ctx: Context, a: Value, mode: Value = "reduced") -> Value:
     """`np.linalg.qr`: of a matrix with more columns than rows, that of its first columns turns the others."""
     matrix = as_array(ctx, a)
     m, n = _extents(ctx, matrix, "the QR factors")
-    if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
+    tall = mode == "complete" and m > n
+    if mode not in ("reduced", "r", "complete") or tall and matrix.ndim > 2:
         raise ctx.refuse(f"np.linalg.qr with mode={mode!r}", "use 'reduced' or 'r'")
     if matrix.ndim > 2:
         k = min(m, n)
@@ -240,6 +247,9 @@ def qr(ctx: Context, a: Value, mode: Value = "reduced") -> Value:
     else:
         parts = _parts(ctx, "qr", matrix, m + n)
         factors = Triangular(_rows(ctx, parts, 0, m), _rows(ctx, parts, m, m + n))
+    if tall:
+        below = ctx.invoke(ctx, np.zeros, [(m - n, n)], {"dtype": as_array(ctx, factors.R).dtype})
+        return Triangular(SquareFactor(), ctx.invoke(ctx, np.concatenate, [(factors.R, below)], {}))
     return factors.R if mode == "r" else factors
 
 

@@ -15,11 +15,9 @@ from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
     BOOL,
-    apply,
     as_array,
     describe,
     int_value,
-    integers,
     lift,
     select,
     truth,
@@ -42,6 +40,7 @@ from sdfgad.frontend.masking import (
     table_of,
 )
 from sdfgad.frontend.picked import Picked, asked
+from sdfgad.frontend.run_integers import operated
 from sdfgad.frontend.run_texts import combined
 from sdfgad.frontend.sets import is_set
 from sdfgad.frontend.settled import Endless, settled, taken, unsettled
@@ -99,8 +98,7 @@ def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
     left, right = as_masked(ctx, left), as_masked(ctx, right)
     if isinstance(left, CHOSEN) or isinstance(right, CHOSEN):
         return on_masked(ctx, ufunc, left, right)
-    as_index = integers(ctx, ufunc, left, right)
-    result = apply(ctx, ufunc, left, right) if as_index is None else as_index
+    result = operated(ctx, ufunc, left, right)
     caught.of_operator(ctx, ufunc, left, right, result)
     within_bits(ctx, ufunc, left, right, result)
     return result
@@ -349,6 +347,7 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
     if isinstance(value, Masked):
         zero = value.values.dtype.type(0)
         stored = ctx.builder.fresh_copy(select(ctx, mask_view(ctx, value), value.values, zero), label)
+        ctx.builder.twin(stored, value.origins)
         return Masked(stored, value.mask, value.key, table_of(ctx, value.mask), value.first)
     if isinstance(value, Lazy):
         return constant_of(value) if constant_of(value) is not None else ctx.builder.materialise(value, label)

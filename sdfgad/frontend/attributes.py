@@ -27,7 +27,7 @@ from sdfgad.frontend.keyed import Numbered, SetValue
 from sdfgad.frontend.known import GETTERS
 from sdfgad.frontend.looked_for import are_numbers, looked_for
 from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
-from sdfgad.frontend.masking import CHOSEN, as_masked
+from sdfgad.frontend.masking import CHOSEN, as_masked, shown_by
 from sdfgad.frontend.messages import of_status
 from sdfgad.frontend.mpi_types import DerivedType
 from sdfgad.frontend.numbered import getter
@@ -214,7 +214,7 @@ def real(ctx: Context, value: Value) -> Value:
     if isinstance(value, Masked) and value.values.dtype.kind != "c":
         return value
     if isinstance(value, Masked):
-        return Masked(as_array(ctx, real(ctx, value.values)), value.mask, value.key)
+        return Masked(as_array(ctx, real(ctx, value.values)), value.mask, value.key, origins=shown_by(value))
     operand = as_array(ctx, value)
     if operand.dtype.kind != "c":
         return value
@@ -226,7 +226,7 @@ def imag(ctx: Context, value: Value) -> Value:
     if isinstance(value, SelectedColumns):
         return SelectedColumns(imag(ctx, value.rows))
     if isinstance(value, Masked):
-        return Masked(as_array(ctx, imag(ctx, value.values)), value.mask, value.key)
+        return Masked(as_array(ctx, imag(ctx, value.values)), value.mask, value.key, origins=shown_by(value))
     operand = as_array(ctx, value)
     if operand.dtype.kind != "c":
         zero = const(operand.dtype.type(0).item(), operand.dtype)

@@ -250,9 +250,13 @@ class Builder:
         if isinstance(value, Lazy):
             value.stored = stored = replace(stored, readonly=value.readonly)
             self.consume(value)
-            if value.origins:
-                self.shared = self.shared.twinned(stored.view.array, value.origins)
+            self.twin(stored, value.origins)
         return stored
+
+    def twin(self, stored: ViewValue, origins: frozenset[str]) -> None:
+        """What has just been stored is a view of other containers in NumPy."""
+        if origins:
+            self.shared = self.shared.twinned(stored.view.array, origins)
 
     def fresh_copy(self, value: ArrayValue, label: str, dtype: np.dtype | None = None) -> ViewValue:
         """Store a value or a copy of a view in a fresh container."""

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 from sdfgad.errors import UnsupportedError
@@ -15,7 +14,6 @@ from sdfgad.frontend.context import Context, held
 from sdfgad.frontend.generators import Yielding, added_up, comprehended
 from sdfgad.frontend.growing import append, least_to_grow, run_growing
 from sdfgad.frontend.numbered import as_list
-from sdfgad.frontend.operands import calls
 from sdfgad.frontend.settled import taken
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -170,7 +168,7 @@ def _written_out(ctx: Context, loops: Sequence[ast.comprehension], first: Value,
             elif all(holds):
                 found.append(element())
 
-    with held(ctx, found) if any(map(calls, (*loops, *elements))) else nullcontext():
+    with held(ctx, found):
         walk(loops, first)
     own = {n.id for g in loops for n in ast.walk(g.target) if isinstance(n, ast.Name)}
     for name in own & ctx.frame.names.keys():

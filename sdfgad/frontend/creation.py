@@ -30,6 +30,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.grown import MOST_ITEMS, as_data, stacked
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.layout import copied_or_shared, like_order, needs_no_copy
+from sdfgad.frontend.run_integers import of_type
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -332,7 +333,9 @@ def scalar_type(kind: np.dtype, weak: bool) -> Callable[..., Value]:
             except (ValueError, OverflowError) as error:
                 raise ctx.refuse(f"a call that fails: {error}", code="SG102") from error
         if isinstance(value, IntValue) and kind.kind in "iu":
-            return IntValue(value.ix, None if weak else kind)
+            fitting = IntValue(value.ix) if weak else of_type(ctx, value, kind)
+            if fitting is not None:
+                return fitting
         operand = as_array(ctx, value)
         if weak and any(n.const != 1 for n in operand.shape):
             raise ctx.refuse(f"{kind.name} of {describe(value)}", "use astype", "SG104")

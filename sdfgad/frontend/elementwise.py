@@ -1,7 +1,6 @@
 """Elementwise operations: NumPy's dtype rules, broadcasting, and the scalar expression of one element."""
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -31,7 +30,6 @@ from sdfgad.frontend.values import (
     RunText,
     Shape,
     Value,
-    is_int,
     is_number,
 )
 from sdfgad.ir.algebra import direction
@@ -162,18 +160,25 @@ def to_ix(e: Expr) -> Ix | None:
     parts = [p for a in e.args if (p := to_ix(a)) is not None]
     stays = not wraps(e.dtype) or (e.fn == "add" and not all(p.elems for p in parts)) or (
         e.fn == "cast" and np.can_cast(e.args[0].dtype, e.dtype))
-    known = e.fn in _AS_INDEX and len(parts) == len(e.args)
-    return around(_of_parts(e.fn, parts, e.dtype), e.dtype) if known and stays else None
+    known = e.fn in AS_INDEX and len(parts) == len(e.args) and not (e.fn in _EXACT and any(map(is_large, parts)))
+    return around(of_parts(e.fn, parts, e.dtype), e.dtype) if known and stays else None
 
 
-def _of_parts(fn: str, parts: Sequence[Ix], dtype: np.dtype | None) -> Ix:
+def is_large(i: Ix) -> bool:
+    """Whether a multiple of data or of a place may leave 64 bits, which indices are computed with."""
+    return any(atoms and abs(factor) >= _LARGE_FACTOR for atoms, factor in i.terms)
+
+
+def of_parts(fn: str, parts: Sequence[Ix], dtype: np.dtype | None) -> Ix:
     """An operation with indices: remainders and quotients are of numbers as the dtype holds them."""
-    if fn in ("mod", "floordiv") and dtype is not None:
+    if fn in _EXACT and dtype is not None:
         parts = [around(p, dtype, exactly=True) for p in parts]
-    return _AS_INDEX[fn](*parts)
+    return AS_INDEX[fn](*parts)
 
 
-_AS_INDEX: Mapping[str, Callable[..., Ix]] = MappingProxyType({
+_EXACT = frozenset(("mod", "floordiv"))
+_LARGE_FACTOR = 2 ** 32
+AS_INDEX: Mapping[str, Callable[..., Ix]] = MappingProxyType({
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": floordiv, "mod": mod,
     "neg": operator.neg, "cast": lambda a: a})
 
@@ -370,22 +375,6 @@ def convert(ctx: Context, value: Value, dtype: np.dtype, weak: bool = False) -> 
 
 
 # integers known at run time
-
-def integers(ctx: Context, ufunc: np.ufunc, a: Value, b: Value) -> Value | None:
-    """Arithmetic that stays an index: None where indices cannot express it."""
-    if not (is_int(a) and is_int(b)) or not (isinstance(a, IntValue) or isinstance(b, IntValue)) or wraps(
-            _int_dtype(ctx, a, b)):
-        return None
-    fn, left, right, dtype = UFUNCS.get(ufunc, ""), int_ix(a), int_ix(b), _int_dtype(ctx, a, b)
-    if ufunc is np.power and right.const is not None and 0 <= right.const <= 4:
-        return int_value(math.prod([left] * right.const, start=ix(1)), dtype)
-    return int_value(_of_parts(fn, (left, right), dtype), dtype) if fn in _AS_INDEX else None
-
-
-def _int_dtype(ctx: Context, a: Value, b: Value) -> np.dtype | None:
-    strong = [v.dtype for v in (a, b) if getattr(v, "dtype", None) is not None]
-    return np.result_type(*strong) if strong else None
-
 
 def int_ix(value: Value) -> Ix:
     """The index of an integer value."""

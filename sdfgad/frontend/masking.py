@@ -32,7 +32,7 @@ from sdfgad.frontend.values import (
     ViewValue,
     is_int,
 )
-from sdfgad.frontend.views import basic, named_int, remap
+from sdfgad.frontend.views import as_view, basic, named_int, remap
 from sdfgad.ir.expr import Index
 from sdfgad.ir.index import Ix, ix
 
@@ -160,7 +160,7 @@ def of_one_length(ctx: Context, values: tuple[Value, ...]) -> tuple[Value, ...]:
 
 def _cut_like(ctx: Context, value: Masked, least: Masked) -> Masked:
     rows = ctx.invoke(ctx, choosing.first_of, [value.values, least.mask.shape[0].const], {})
-    return replace(least, values=as_array(ctx, rows), table=None, own=False)
+    return replace(least, values=as_array(ctx, rows), table=None, own=False, origins=frozenset())
 
 
 def lasting(ctx: Context, mask: ArrayValue) -> ViewValue:
@@ -205,6 +205,12 @@ def table_of(ctx: Context, mask: ArrayValue) -> PlaceTable:
 def is_stored(m: Masked) -> bool:
     """Whether the values have an array of their own, which all names of this value share."""
     return (m.table is not None or m.own) and isinstance(m.values, ViewValue)
+
+
+def shown_by(m: Masked) -> frozenset[str]:
+    """The containers of which NumPy has a view of the value, `m.real` or `m[1:]`, as a view: what a mask selects is a
+    copy, until it has a name."""
+    return frozenset({as_view(m.values).view.array}) if is_stored(m) else m.origins
 
 
 def same_mask(a: Masked, b: Masked) -> bool:

@@ -1,4 +1,4 @@
-"""Operands wait for each other: what calls in later ones bind anew, earlier ones do not see (`o.v + o.step()`)."""
+"""Operands wait for each other: what later ones bind anew, earlier ones do not see (`o.v + o.step()`)."""
 from __future__ import annotations
 
 import ast
@@ -6,26 +6,51 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 
+from sdfgad.frontend.classes import own_class
 from sdfgad.frontend.context import Context, held
+from sdfgad.frontend.frames import CallFrame
+from sdfgad.frontend.liveness import load_names
 from sdfgad.frontend.references import references
 from sdfgad.frontend.values import ListValue, Record, Value, contained
+
+_OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.BoolOp, ast.IfExp)
+"""What calls nothing, unless it is of objects of classes that say what it is."""
 
 
 @lru_cache(maxsize=65536)
 def calls(node: ast.AST) -> bool:
-    """Whether a function may be called in an expression."""
-    return isinstance(node, ast.Call) or any(map(calls, ast.iter_child_nodes(node)))
+    """Whether a function may be called in an expression: attributes may be properties."""
+    return isinstance(node, (ast.Call, ast.Attribute)) or any(map(calls, ast.iter_child_nodes(node)))
+
+
+@lru_cache(maxsize=65536)
+def _operated_on(node: ast.AST) -> frozenset[str]:
+    """The names in an expression with operators."""
+    return frozenset(load_names(node)) if any(isinstance(n, _OPERATIONS) for n in ast.walk(node)) else frozenset()
+
+
+def _may_call(ctx: Context, node: ast.AST) -> bool:
+    """Whether an expression runs code of the user's, as far as can be told before it is evaluated."""
+    if calls(node):
+        return True
+    for name in _operated_on(node):
+        frame: CallFrame | None = ctx.frame
+        while frame is not None and name not in frame.names:
+            frame = frame.enclosing
+        if frame is not None and any(own_class(part) for part in contained(frame.names[name])):
+            return True
+    return False
 
 
 def waiting(ctx: Context, value: Value, *later: ast.AST | None) -> AbstractContextManager[None]:
     """Within, other operands are evaluated while `value` waits: its containers are not written anew."""
-    called = any(node is not None and calls(node) for node in later)
+    called = any(node is not None and _may_call(ctx, node) for node in later)
     return held(ctx, value) if called and _only_here(ctx, value) else nullcontext()
 
 
 def in_turn(ctx: Context, nodes: Sequence[ast.expr], made: Callable[[ast.expr], Value]) -> list[Value]:
     """What is made of expressions from left to right."""
-    last = max((k for k, node in enumerate(nodes) if calls(node)), default=0)
+    last = next((k for k in range(len(nodes) - 1, 0, -1) if _may_call(ctx, nodes[k])), 0)
     values: list[Value] = []
     wait: list[Value] = []
     with held(ctx, wait) if last else nullcontext():

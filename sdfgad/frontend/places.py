@@ -6,6 +6,7 @@ one or walked over they are listed in a table.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from sdfgad.frontend.elementwise import (
 )
 from sdfgad.frontend.indexing import masked_part, subscript
 from sdfgad.frontend.known import is_known, known_now
-from sdfgad.frontend.masking import as_masked, first_rows, masked, packed, same_mask, table_of
+from sdfgad.frontend.masking import as_masked, first_rows, masked, packed, same_mask, shown_by, table_of
 from sdfgad.frontend.parts import part_of
 from sdfgad.frontend.submatrices import item_of_block, transposed
 from sdfgad.frontend.values import (
@@ -110,10 +111,11 @@ def item_at(ctx: Context, value: Value, items: Value) -> Value:
     if isinstance(value, Masked) and isinstance(first, Masked) and first.values.dtype == BOOL:
         found = _selected_again(ctx, value, first)
         return masked_part(ctx, found, (slice(None), *rest)) if rest else found
+    origins = shown_by(value) if isinstance(value, Masked) else frozenset()
     if isinstance(value, Masked) and isinstance(first, (slice, SliceValue)) and first != slice(None):
         value = packed(ctx, value)
     if isinstance(value, Masked) and value.first is not None and isinstance(first, (slice, SliceValue)):
-        value = _part(ctx, value, slice(first.start, first.stop, first.step))
+        value = replace(_part(ctx, value, slice(first.start, first.stop, first.step)), origins=origins)
         return masked_part(ctx, value, (slice(None), *rest)) if rest else value
     if isinstance(value, Masked):
         return masked_part(ctx, value, items)

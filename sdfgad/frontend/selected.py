@@ -109,7 +109,7 @@ def _of_first(ctx: Context, callee: Callable[..., Any], arguments: Sequence[Valu
     if callee in _RUNNING and alone:
         first = packed(ctx, first)
         found = ctx.invoke(ctx, callee, [over_mask(ctx, first, _RUNNING[callee])], {})
-        return replace(first, values=as_array(ctx, found))
+        return replace(first, values=as_array(ctx, found), origins=frozenset())
     if callee in _ALONG_ROWS:
         return ctx.invoke(ctx, _ALONG_ROWS[callee], arguments, keywords)
     if callee in _UNCHANGED and len(arguments) == 1 and not keywords:
@@ -123,7 +123,7 @@ def _of_first(ctx: Context, callee: Callable[..., Any], arguments: Sequence[Valu
     if callee is np.sort and alone:
         first = packed(ctx, first)
         found = ctx.invoke(ctx, np.sort, [over_mask(ctx, first, np.nan)], {})  # where NumPy has what is no number, too
-        return replace(first, values=as_array(ctx, found))
+        return replace(first, values=as_array(ctx, found), origins=frozenset())
     if callee in _WITHOUT_NAN:
         return ctx.invoke(ctx, callee, [over_mask(ctx, first, np.nan), *arguments[1:]], keywords)
     if callee in _RANKED:

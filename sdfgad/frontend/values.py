@@ -134,6 +134,7 @@ class Masked:
     table: PlaceTable | None = None  # the places of the mask, where somebody may ask for single ones
     first: IntValue | None = None  # how many, where they come first
     own: bool = False  # without a table, too: whether the values have an array that all names of this value share
+    origins: frozenset[str] = frozenset()  # containers of which NumPy has these values as a view
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ from sdfgad.frontend.values import (
     ArrayValue,
     IntValue,
     Lazy,
+    Masked,
     Position,
     Shape,
     SliceValue,
@@ -205,7 +206,7 @@ def template(value: ArrayValue) -> Callable[[Position], Expr]:
 def check_fresh(ctx: Context, value: Value, node: ast.expr | None = None) -> None:
     """Refuse to read a copy whose origin has changed: a value, or, without the expression it is, all inside it."""
     stale = ctx.builder.shared.stale
-    for part in (contained(value) if node is None else (value,)) if stale else ():
+    for part in (contained(value) if node is None or isinstance(value, Masked) else (value,)) if stale else ():
         part = part.stored if isinstance(part, Lazy) else part
         if isinstance(part, ViewValue) and part.view.array in stale:
             what = ctx.builder.label(part.view.array) if node is None else repr(ast.unparse(node))

@@ -252,7 +252,7 @@ def around(i: Ix, dtype: np.dtype, exactly: bool = False) -> Ix:
     alone = len(i.terms) == 1 and i.terms[0][1] == 1 and len(i.terms[0][0]) == 1
     fits = dtype.itemsize == 4 and not exactly and not any(
         abs(factor) >= 2 ** 16 or sum(isinstance(a, Elem) for a in atoms) > 1 for atoms, factor in i.terms)
-    if alone or fits or not i.elems or dtype.itemsize == 8:
+    if alone or fits or dtype.itemsize == 8 or not i.elems and not exactly:
         return i
     count = 2 ** (8 * dtype.itemsize)
     below = 0 if dtype.kind == "u" else count // 2

@@ -72,7 +72,8 @@ scalar_rule("betainc", lambda y, x, a, b: (_beta_density(x, a, b), None, None), 
 scalar_rule("mul", lambda y, a, b: (b, a), [(0.6, -1.7)], [_Z])
 scalar_rule("div", lambda y, a, b: (1 / b, _quotient_slope(y, a, b)), [(0.6, -1.7)], [_Z], singular=True)
 scalar_rule("mod", lambda y, a, b: (1, -_floor_quotient(a, b)), [(7.3, 2.1), (-7.3, 2.1)])
-scalar_rule("arctan2", lambda y, a, b: (b / (a * a + b * b), -a / (a * a + b * b)), [(0.6, -1.7)], singular=True)
+scalar_rule("arctan2", lambda y, a, b: (b / (h := a.apply("hypot", b)) / h, -a / h / h),  # squares leave the numbers
+            [(0.6, -1.7)], singular=True)
 scalar_rule("hypot", lambda y, a, b: (a / y, b / y), [(0.6, -1.7)], singular=True)
 scalar_rule("copysign", lambda y, a, b: (y.apply("sign") * a.apply("sign"), 0), [(0.6, -1.7)])
 scalar_rule("pow", lambda y, a, b: (_power_base(a, b), _power_exponent(y, a, b)), [(0.6, 1.7), (1.3, -0.4)], [_Z],

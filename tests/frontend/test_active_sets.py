@@ -294,3 +294,32 @@ def by_a_rule(x):
 def test_refused(fn, what):
     with pytest.raises(UnsupportedError, match=what):
         sdfgad.grad(fn)(X)
+
+
+@pytest.mark.parametrize("of", [lambda z: z.real, lambda z: z.imag, lambda z: z[1:], lambda z: z[::-1],
+                                lambda z: z.real[1:]])
+@pytest.mark.parametrize("first", [True, False])
+def test_parts_of_what_a_mask_selects_that_numpy_shows(of, first):
+    """`b = z.real; b += 1.0` changes z, too: refused where somebody could tell."""
+    def f(z):
+        z = z[z.real > 0.5]
+        b = of(z)
+        if first:
+            b += 1.0
+            return np.sum(z * z).real
+        z += 1.0
+        return np.sum(b).real
+
+    with pytest.raises(UnsupportedError, match="shares memory with another array"):
+        parse(f, (X + 1j,))
+
+
+def test_parts_of_what_a_mask_selects_that_nobody_changes():
+    def f(z):
+        z = z[z.real > 0.5]
+        a, b, c, d = z.real, z[1:], (z * 2).imag, z[z.imag > 0.3].real
+        c += 1.0
+        d *= 2.0
+        return np.sum(a) * np.sum(b * b).real + np.sum(np.cumsum(c)) + np.sum(d) + np.sum(z).real
+
+    check(f, X + 1j * X)

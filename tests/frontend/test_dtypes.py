@@ -4,9 +4,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import sdfgad
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
 from tests.frontend.checking import check
+from tests.support.interpreted import interpreted
 
 I = np.array([3, -1, 4, 1, -5, 9])  # noqa: E741
 J = np.array([2, 7, 1, 8, 2, 8], np.int32)
@@ -141,3 +143,66 @@ def test_numbers_of_narrow_types_wrap_around_where_they_are_places(fn):
 def test_lengths_that_data_decide_keep_single_precision(fn):
     """They are integers of Python's, and not of NumPy's."""
     check(fn, F.copy())
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: sum(1 for v in x if v > 0.5) * x, lambda x: sum([1 for v in x if v > 0.5]) * x,
+    lambda x: sum(0.5 for v in x if v > 0.5) * x, lambda x: max(k for k, v in enumerate(x) if v > 0.5) * x,
+    lambda x: sum(v for v in x if v > 0.5) * x, lambda x: np.sum([1 for v in x if v > 0.5]) * x])
+def test_numbers_of_python_in_lists_keep_single_precision(fn):
+    check(fn, F.copy())
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: (x > 0.5) ** 2, lambda x: (x > 0.5) ** 3, lambda x: np.power(x > 0.5, 2), lambda x: (x[0] > 0.5) ** 2,
+    lambda x: (x > 0.5) ** np.int64(2), lambda x: (x > 0.5) ** True, lambda x: (x > 0.5) ** 2.0])
+def test_powers_of_booleans(fn):
+    check(fn, F.copy())
+
+
+def multiples_of_64_bits(x):
+    s = 0.0
+    for i in np.arange(2 ** 62, 2 ** 62 + 3):
+        s = s + i * 4 * x[0]
+    for i in range(3):
+        s = s + np.int64(i) * 2 ** 62 * 3 * x[1]
+    return s
+
+
+def remainders_of_64_bits(x):
+    s = 0.0
+    for i in np.arange(3):
+        s = s + x[(i * 2 ** 62 * 2) % 3] + x[(i * 2 ** 62) % 3] * 2
+    return s
+
+
+def multiples_of_32_bits(x):
+    s = 0.0
+    for i in np.arange(3, dtype=np.int32):
+        s = s + x[(i * 2 ** 30 * 2) % 3] + i * np.int32(2 ** 31 - 1) * x[0]
+    return s
+
+
+def narrow_ones_that_fit(x):
+    s = 0.0
+    for i in range(3):
+        s = s + x[np.int8(i * 2)] * np.int32(i) + x[np.uint8(np.int64(300) * i) % 6]
+    return s
+
+
+@pytest.mark.parametrize("fn", [
+    multiples_of_64_bits, remainders_of_64_bits, multiples_of_32_bits, narrow_ones_that_fit])
+def test_numbers_of_loops_wrap_around(fn):
+    check(fn, np.linspace(0.1, 2.0, 6))
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int32, np.uint8])
+def test_numbers_that_do_not_fit_a_type(kind):
+    def f(x):
+        s = 0.0
+        for i in range(4):
+            s = s + x[kind(i * (2 ** 31 if kind is np.int32 else 20000)) % 3]
+        return s
+
+    with interpreted(), pytest.raises(OverflowError, match=f"out of bounds for {kind.__name__}"):
+        sdfgad.forward(f)(np.linspace(0.1, 2.0, 6))

@@ -20,6 +20,41 @@ class Walker:
         return self.v
 
 
+class Acting:
+    """Its property and its operators bind what it holds anew."""
+
+    def __init__(self, v):
+        self.v = v
+
+    def _moved(self):
+        for q in range(2):
+            self.v = self.v * 2 + q
+        return self.v
+
+    prop = property(_moved)
+
+    def __neg__(self):
+        return self._moved()
+
+    def __add__(self, other):
+        return self._moved() + other
+
+    def __getitem__(self, k):
+        return self._moved()[k]
+
+    def __lt__(self, other):
+        return self._moved()[0] < other
+
+    def __bool__(self):
+        self._moved()
+        return True
+
+
+class Holder:
+    def __init__(self, inner):
+        self.inner = inner
+
+
 def _weighted(a, b):
     return a * 3 + b
 
@@ -40,6 +75,24 @@ _READS = {
 def test_operands_beside_calls_that_bind_anew(read):
     def run(x):
         return read(Walker(x * 1.5), x)
+
+    check(run, X)
+
+
+_ACTS = {
+    "property": lambda o, x: o.v + o.prop, "operator": lambda o, x: o.v * (o + 1.0), "negated": lambda o, x: o.v + -o,
+    "item": lambda o, x: [o.v, o[1], o.v, o.prop, o.v], "comparison": lambda o, x: o.v + (o < 3.0),
+    "truth": lambda o, x: o.v + (1.0 if o else 2.0), "inside": lambda o, x: Holder(o).inner.v - Holder(o).inner.prop,
+    "in a list": lambda o, x: (lambda b: b[0].v + -b[0])([o]), "where": lambda o, x: np.where(o.v > 0, o.v, o.prop),
+    "comprehension": lambda o, x: [o + x for _ in range(3)], "call": lambda o, x: _weighted(o.v, o + x),
+    "chain": lambda o, x: o.v[0] < o[0] < o.v[1],
+}
+
+
+@pytest.mark.parametrize("act", _ACTS.values(), ids=_ACTS)
+def test_operands_beside_properties_and_operators_that_bind_anew(act):
+    def run(x):
+        return act(Acting(x * 1.5), x)
 
     check(run, X)
 

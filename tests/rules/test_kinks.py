@@ -147,3 +147,10 @@ def test_a_store_that_reads_an_earlier_store_of_its_body_is_refused() -> None:
     second = Store("z", (), Load("y", (), f8))
     with pytest.raises(UnsupportedError, match="just written"):
         inline_lets(Map((), (first, second)))
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200, 1e-300])
+def test_angles_of_large_and_small_numbers(size):
+    """Their squares are infinite, or zero."""
+    assert slopes(X.apply("arctan2", Y) * size, x=3 * size, y=4 * size) == pytest.approx([0.16, -0.12])
+    assert slopes(X.apply("hypot", Y), x=3 * size, y=4 * size) == pytest.approx([0.6, 0.8])

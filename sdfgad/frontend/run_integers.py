@@ -1,0 +1,76 @@
+"""Operators of numbers: integers that the run tells stay indices as long as their dtype has room for them."""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import AS_INDEX, BOOL, INT, UFUNCS, apply, int_ix, int_value, is_large, of_parts
+from sdfgad.frontend.failing import fail, raise_if
+from sdfgad.frontend.values import ArrayValue, IntValue, Value, is_int
+from sdfgad.ir.expr import Index, call, const, wraps
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Failure
+
+_MOST_FACTORS = 4
+
+
+def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
+    """`left op right` of numbers and arrays. The square of booleans is of 8 bits, where `np.power` has 64."""
+    squares = ufunc is np.power and type(right) is int and right == 2 and isinstance(left, ArrayValue)
+    if squares and left.dtype == BOOL and not left.scalar:
+        return ctx.invoke(ctx, np.square, [left], {})
+    as_index = _integers(ctx, ufunc, left, right)
+    return apply(ctx, ufunc, left, right) if as_index is None else as_index
+
+
+def _integers(ctx: Context, ufunc: np.ufunc, a: Value, b: Value) -> Value | None:
+    """Arithmetic that stays an index: None where indices cannot express it."""
+    if not (is_int(a) and is_int(b)) or not (isinstance(a, IntValue) or isinstance(b, IntValue)) or wraps(
+            _int_dtype(a, b)):
+        return None
+    fn, left, right, dtype = UFUNCS.get(ufunc, ""), int_ix(a), int_ix(b), _int_dtype(a, b)
+    if ufunc is np.power and right.const is not None and 0 <= right.const <= _MOST_FACTORS:
+        found = math.prod([left] * right.const, start=ix(1))
+    elif fn in AS_INDEX:
+        found = of_parts(fn, (left, right), dtype)
+    else:
+        return None
+    return int_value(found, dtype) if _has_room(ctx, found, dtype) else None
+
+
+def _int_dtype(a: Value, b: Value) -> np.dtype | None:
+    strong = [v.dtype for v in (a, b) if getattr(v, "dtype", None) is not None]
+    return np.result_type(*strong) if strong else None
+
+
+def _has_room(ctx: Context, i: Ix, dtype: np.dtype | None) -> bool:
+    """Whether an integer of this dtype does not wrap around, as far as is known: Python's never do."""
+    if dtype is None:
+        return True
+    low, high = ctx.builder.scope.bounds(i)
+    if low is None or high is None:
+        return not is_large(i)
+    limits = np.iinfo(dtype)
+    return bool(limits.min <= low and high <= limits.max)
+
+
+def of_type(ctx: Context, value: IntValue, kind: np.dtype) -> IntValue | None:
+    """`np.int8(value)`: of Python's integers the run looks whether they fit; None for those of NumPy's that may not."""
+    low, high = ctx.builder.scope.bounds(value.ix)
+    limits = np.iinfo(kind)
+    below = limits.min > -2 ** 63 and (_is_open(value.ix, kind) if low is None else low < limits.min)
+    above = limits.max < 2 ** 63 - 1 and (_is_open(value.ix, kind) if high is None else high > limits.max)
+    if value.dtype is not None:
+        return None if below or above else IntValue(value.ix, kind)
+    for fn, limit in [("lt", limits.min)] * below + [("gt", limits.max)] * (above and kind.itemsize < 8):
+        beyond = call(fn, Index(value.ix, INT), const(int(limit), INT), dtype=BOOL)
+        raise_if(ctx, beyond, lambda: fail(ctx, Failure(OverflowError, (
+            f"Python integer out of bounds for {kind}",))))
+    return IntValue(value.ix, kind)
+
+
+def _is_open(i: Ix, kind: np.dtype) -> bool:
+    """Whether nobody knows that a number fits: places in loops of unknown length are taken to fit 32 bits."""
+    return kind.itemsize < 4 or bool(i.elems) or any(abs(factor) >= 2 ** 16 for _, factor in i.terms)

@@ -24,7 +24,8 @@ _DERIVED = "classes derived from np.ndarray are not understood: hold the array i
 _BY_NAME: Mapping[str, str] = MappingProxyType({
     "open": _READ, "input": _READ, "load": _READ, "loadtxt": _READ, "genfromtxt": _READ,
     "matrix": "use np.array, whose products are @", "asmatrix": "use np.array, whose products are @",
-    **dict.fromkeys(("masked_array", "masked_where", "masked_invalid"), "use np.where, or select with a mask: x[mask]"),
+    **dict.fromkeys(("masked_array", "masked_where", "masked_invalid", "array"),
+                    "use np.where, or select with a mask: x[mask]"),
     "poly1d": _POLYNOMIAL, "Polynomial": _POLYNOMIAL,
     "unique": _BEFORE, "roots": _BEFORE,
     "nditer": "loop over x.flat, or over np.ndindex(x.shape)",

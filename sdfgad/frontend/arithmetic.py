@@ -22,7 +22,7 @@ from sdfgad.frontend.elementwise import (
     select,
     truth,
 )
-from sdfgad.frontend.generators import Yielding, listed, only_numbers
+from sdfgad.frontend.generators import Yielding, interrupted, listed, only_numbers
 from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.keyed import Numbered, SetValue
@@ -369,8 +369,7 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
     value = taken(ctx, value, True)
     if isinstance(value, Yielding):
         if not only_numbers(value):
-            raise ctx.refuse("a generator that is asked for its items while something else goes on",
-                             "loop over it on its own, or make a list of it before: list(...)", "SG102")
+            raise interrupted(ctx, value)
         value = listed(ctx, value)
     if isinstance(value, ListValue):
         if any(isinstance(v, Maybe) for v in value.items):

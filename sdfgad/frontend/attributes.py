@@ -128,7 +128,8 @@ def _of_outside(ctx: Context, owner: Any, name: str) -> Value:
         return type(owner)
     if name in ("__args__", "__origin__") and type(owner).__module__ in ("types", "typing") and hasattr(owner, name):
         return getattr(owner, name)  # the classes in a hint, as in (float | int).__args__
-    hidden = name.startswith("__") and name not in _OF_DEFINITIONS
+    written = isinstance(owner, type) and isinstance(inspect.getattr_static(owner, name, None), FunctionType)
+    hidden = name.startswith("__") and name not in _OF_DEFINITIONS and not written
     if not hasattr(owner, name) or hidden and (hasattr(type, name) or not isinstance(owner, (type, ModuleType))):
         missing = ", which is not there" if isinstance(owner, ModuleType) and not hasattr(owner, name) else ""
         near = get_close_matches(name, dir(owner), n=1) if missing else ()

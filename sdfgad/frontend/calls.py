@@ -295,8 +295,21 @@ def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keyw
     if is_of_constants(callee) and callee.__module__.startswith(__package__):
         raise ctx.refuse("a library function of places or sizes that are not known before the call",
                          "make them outside of the function, or of numbers", "SG103")
+    owner, name = getattr(callee, "__self__", None), getattr(callee, "__name__", "")
+    if isinstance(owner, (list, dict, set)) and name in _CHANGES:
+        raise ctx.refuse(f"a {type(owner).__name__} from outside, or a default, changed by {name!r}",
+                         "make it inside of the function, or pass it as an argument", "SG102")
+    if isinstance(owner, np.ufunc) and name == "at":
+        raise ctx.refuse(f"numpy.{owner.__name__}.at", "at of add, subtract, multiply, divide, maximum and minimum is "
+                         "understood; for others loop over the places", "SG101")
     help = on_call(callee, "only NumPy functions and Python functions with source are understood")
     raise ctx.refuse(f"a call of {describe(callee)}", help, "SG121")
+
+
+_CHANGES = frozenset((
+    "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "add", "discard",
+    "popitem"))
+"""Methods that change a list, dict or set."""
 
 
 def _made_now(ctx: Context, value: Value) -> Value:

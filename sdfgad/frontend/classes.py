@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from abc import ABC, ABCMeta
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
-from enum import Enum
+from enum import Enum, Flag
 from functools import partial
 from types import FunctionType, GenericAlias, MappingProxyType, UnionType
 from typing import Any, Generic
@@ -17,7 +18,7 @@ from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.outside import outside
-from sdfgad.frontend.records import is_dict, is_guarded, joined
+from sdfgad.frontend.records import compares_fields, fields_of, is_dict, is_guarded, joined
 from sdfgad.frontend.sparse import as_entries, is_entries, is_sparse
 from sdfgad.frontend.strides import Stride
 from sdfgad.frontend.surroundings import LIBRARIES
@@ -149,6 +150,8 @@ _NAMES: Mapping[np.ufunc, str] = MappingProxyType({
 def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, update: bool = False) -> Value:
     """`left op right`, or `left op= right`: by the class of one of them, or by NumPy's rules."""
     name = _NAMES[ufunc]
+    if isinstance(left, Flag) and isinstance(right, Flag) and type(left) is type(right) and ufunc in _OF_FLAGS:
+        return _OF_FLAGS[ufunc](left, right)
     if is_number(left) and is_number(right):
         return arithmetic.binary(ctx, ufunc, left, right)
     if is_sparse(left) or is_sparse(right):
@@ -181,6 +184,9 @@ def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, update: b
 
 _HINTS = (type, UnionType, GenericAlias)
 """Classes, and what says that something is of one of several."""
+_OF_FLAGS: Mapping[np.ufunc, Any] = MappingProxyType({
+    np.bitwise_or: operator.or_, np.bitwise_and: operator.and_, np.bitwise_xor: operator.xor})
+"""Operators that make other members of an enumeration of flags."""
 
 
 def _asked(left: Value, right: Value, name: str) -> list[tuple[Value, str]]:
@@ -229,7 +235,7 @@ _SWAPPED: Mapping[np.ufunc, tuple[str, str]] = MappingProxyType({
 
 def compared(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
     """A comparison: by the class of one of them, or by NumPy's rules."""
-    own, swapped = _SWAPPED[ufunc]
+    (own, swapped), asked = _SWAPPED[ufunc], False
     first, second = (v.form if isinstance(v, Record) else None for v in (left, right))
     if first is second or first is None or second is None or not issubclass(second, first):  # else that has the say
         for one, other, rule in ((left, right, own), (right, left, swapped)):
@@ -237,10 +243,23 @@ def compared(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
                 continue
             inverted = rule == "__ne__" and not has_rule(one, rule)
             if has_rule(one, "__eq__" if inverted else rule):
-                result = by_rule(ctx, one, "__eq__" if inverted else rule, other)
+                result = _asked_by_rule(ctx, one, "__eq__" if inverted else rule, other)
                 if result is not NotImplemented:
                     return arithmetic.negation(ctx, result) if inverted else result
+                asked = True
+    if asked and ufunc in (np.equal, np.not_equal) and not isinstance(left, ArrayValue) and not isinstance(
+            right, ArrayValue):
+        return (left is right) is (ufunc is np.equal)
     return arithmetic.comparison(ctx, ufunc, left, right)
+
+
+def _asked_by_rule(ctx: Context, one: Value, rule: str, other: Value) -> Value:
+    """What a class says of a comparison: dataclasses compare their fields, as tuples."""
+    if not isinstance(one, Record) or not compares_fields(one.form, rule):
+        return by_rule(ctx, one, rule, other)
+    if not isinstance(other, Record) or other.form is not one.form:
+        return NotImplemented
+    return ctx.invoke(ctx, getattr(operator, rule), [fields_of(one), fields_of(other)], {})
 
 
 def own_class(value: Value) -> type | None:

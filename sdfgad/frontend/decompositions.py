@@ -36,6 +36,12 @@ class SignAndLogarithm(NamedTuple):
     logabsdet: Any
 
 
+class AllVectors(Opaque):
+    """All singular vectors on the longer side of a matrix: those beyond its values may be any."""
+
+    described = "all singular vectors of a matrix that is not square (full_matrices=False makes others)"
+
+
 class Singular(NamedTuple):
     """What `np.linalg.svd` returns."""
 
@@ -217,7 +223,8 @@ def svd(ctx: Context, a: Value, full_matrices: Value = True, compute_uv: Value =
         matrix = ctx.invoke(ctx, matrix_bodies.hermitian, [matrix], {})
     m, n = _extents(ctx, matrix, "the singular values")
     if compute_uv and full_matrices and m != n:
-        raise ctx.refuse("all singular vectors of a matrix that is not square", "use full_matrices=False", "SG101")
+        left, values, right = svd(ctx, matrix, False)
+        return Singular(left if m < n else AllVectors(), values, right if m > n else AllVectors())
     if matrix.ndim > 2:
         kind, k = system_dtype(matrix.dtype), min(m, n)
         if not compute_uv:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Mapping, Sequence
-from enum import EnumMeta
+from enum import EnumMeta, Flag
 from types import MappingProxyType
 from typing import Any
 
@@ -118,7 +118,9 @@ def lookup(ctx: Context, name: str) -> Value:
             return found_outside(ctx, place, name, place[name])
     if hasattr(builtins, name):
         return getattr(builtins, name)
-    raise ctx.refuse(f"{name!r}, which is not defined", code="SG107")
+    late = "a function sees a comprehension's variable as it is in the end; a default keeps it: lambda z, i=i: z * i"
+    help = late if isinstance(frame.code.node, ast.Lambda) else ""
+    raise ctx.refuse(f"{name!r}, which is not defined", help, "SG107")
 
 
 def _is_unbound(value: Value) -> bool:
@@ -161,6 +163,8 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
     name = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}[type(node.op)]
     if classes.has_rule(operand, name):
         return classes.by_rule(ctx, operand, name)
+    if isinstance(operand, Flag) and isinstance(node.op, ast.Invert):
+        return ~operand
     return arithmetic.unary(ctx, _UNARY[type(node.op)], operand)
 
 

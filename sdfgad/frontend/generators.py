@@ -122,6 +122,15 @@ def only_numbers(made: Yielding) -> bool:
         isinstance(p, ArrayValue) and not p.scalar or isinstance(p, ListValue) for p in parts)
 
 
+def interrupted(ctx: Context, made: Yielding) -> UnsupportedError:
+    """The refusal of a generator that goes on after something else."""
+    alone = {id(n.value) for s in made.code.body for n in ast.walk(s) if isinstance(n, ast.Expr)}
+    if any(isinstance(n, ast.Yield) and id(n) not in alone for s in made.code.body for n in own_walk(s)):
+        return ctx.refuse("a generator that is sent values", "write a class with a method that takes them", "SG102")
+    return ctx.refuse("a generator that is asked for its items while something else goes on",
+                      "loop over it on its own, or make a list of it before: list(...)", "SG102")
+
+
 def _left_by(ctx: Context, name: str, start: Value, loop: ast.stmt) -> Value:
     """What a loop makes of a name that begins as `start`."""
     frame = ctx.frame

@@ -23,6 +23,7 @@ from sdfgad.frontend.values import (
     Iterated,
     Masked,
     RangeValue,
+    Record,
     Value,
     is_int,
     is_number,
@@ -59,7 +60,7 @@ def builtin_extremum(ufunc: np.ufunc, reducer: Callable[..., Value]) -> Callable
                     raise ctx.refuse(f"the builtin extremum of {describe(values[0])}", "use np.max or np.min", "SG107")
                 return _as_its_items(ctx, values[0], reducer(ctx, sequence))
             values = tuple(items_of(ctx, values[0]))
-        if any(isinstance(v, tuple) for v in values):
+        if any(isinstance(v, (tuple, Record)) for v in values):
             return ctx.invoke(ctx, choosing.first_best, [values, choosing.itself, ufunc is np.greater], {})
         if not values:
             raise ctx.raises(ValueError, "the builtin extremum of nothing", "give default=", "SG103")

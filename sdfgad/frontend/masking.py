@@ -245,6 +245,9 @@ def is_mask(part: Value) -> bool:
 def write_masked(ctx: Context, base: ViewValue, place: Masked, value: Value) -> None:
     """`base[mask] = value`."""
     if isinstance(value, Masked):
+        if value.first is not None and not same_mask(place, value):
+            raise ctx.refuse("what a mask selects, in another order or only in part, stored through a mask",
+                             "loop over the places: for k, v in zip(np.flatnonzero(mask), values)", "SG105")
         if not same_mask(place, value):
             raise ctx.refuse("data selected by one mask stored through another mask",
                              "use the same mask variable on both sides, or np.where", "SG105")

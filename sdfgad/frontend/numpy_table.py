@@ -253,6 +253,10 @@ def _at(op: str, ufunc: np.ufunc) -> Rule:
             raise ctx.refuse(f"numpy.{ufunc.__name__}.at on {describe(a)}", "pass an array", "SG105")
         check_writable(ctx, a)
         value = apply(ctx, np.negative, b) if ufunc is np.subtract else b
+        if ufunc is np.divide:
+            if a.dtype.kind not in "fc":
+                raise ctx.refuse(f"a quotient stored in an array of dtype {a.dtype}", "NumPy refuses it", "SG104")
+            value = apply(ctx, np.divide, 1, b)
         source = as_array(ctx, value)
         check_cast(ctx, source, a)
         accumulate_at(ctx, a, indices, source, op)
@@ -320,6 +324,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.argsort: linalg.argsort, np.sort: linalg.sort, **decompositions.FUNCTIONS,
     np.add.at: _at("+", np.add), np.subtract.at: _at("+", np.subtract), np.maximum.at: _at("max", np.maximum),
     np.minimum.at: _at("min", np.minimum), np.multiply.at: _at("*", np.multiply),
+    np.divide.at: _at("*", np.divide),
     shape_bodies.as_long_as: resizing.fits,
     mapping_bodies.size_of: batches.size_of, mapping_bodies.result_of: batches.result_of,
     mapping_bodies.together: batches.together, implicit_bodies.not_converged: implicit.not_converged,

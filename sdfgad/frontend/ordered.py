@@ -9,7 +9,8 @@ from sdfgad.frontend.bodies import order as orders
 from sdfgad.frontend.chosen_items import item_chosen
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array
-from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, is_number
+from sdfgad.frontend.records import compares_fields, fields_of
+from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Record, Value, is_number
 from sdfgad.frontend.views import to_int
 
 _MOST_CHOSEN = 16
@@ -20,6 +21,7 @@ def in_order(ctx: Context, items: list[Value], key: Value = None, reverse: Value
     """The items sorted by themselves, or by their keys."""
     items = [kept(ctx, v) for v in items]
     keys = items if key is None else [kept(ctx, ctx.invoke(ctx, key, [v], {})) for v in items]
+    keys = [fields_of(k) if isinstance(k, Record) and compares_fields(k.form, "__lt__") else k for k in keys]
     known = _known_start(keys)
     if known is None:
         return _by_data(ctx, items, keys, bool(reverse))

@@ -27,6 +27,7 @@ from sdfgad.frontend.bodies import (
     special,
     statistics,
     transforms,
+    whole,
 )
 from sdfgad.frontend.bodies import filter as filters
 from sdfgad.frontend.bodies import matrix as matrices
@@ -126,7 +127,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.put: choosing.put, np.choose: choosing.choose, np.fromiter: choosing.fromiter, np.poly: choosing.poly,
     np.triu_indices_from: choosing.triu_indices_from, np.tril_indices_from: choosing.tril_indices_from,
     np.diag_indices_from: choosing.diag_indices_from,
-    **operators.BODIES,
+    **operators.BODIES, **whole.BODIES,
     **{f: f for f in implicit.PARTS},
     **{f: f for f in (products.by_rows, products.by_columns, products.by_entries, products.triangles)},
     **{f: f for f in (*interpolation.PARTS, *quadrature.PARTS)},

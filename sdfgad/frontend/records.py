@@ -189,6 +189,16 @@ def _is_generated(form: type) -> bool:
     return plain and made and _is_text(inspect.getattr_static(form, "__init__"))
 
 
+def compares_fields(form: type, rule: str) -> bool:
+    """Whether objects of a class are compared as the standard library wrote it for dataclasses."""
+    return is_dataclass(form) and _is_text(inspect.getattr_static(form, rule, None))
+
+
+def fields_of(owner: Record) -> tuple[Value, ...]:
+    """What dataclasses compare."""
+    return tuple(owner.items[f.name] for f in fields(owner.form) if f.compare)
+
+
 def _is_text(function: Any) -> bool:
     """Whether the standard library wrote the function."""
     return isinstance(function, FunctionType) and function.__code__.co_filename == "<string>"

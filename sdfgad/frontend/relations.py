@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
+from enum import Flag
 from types import MappingProxyType
 
 import numpy as np
@@ -82,6 +83,8 @@ def _equal_or_none(ctx: Context, left: Value, right: Value) -> Value:
 
 def _identity(ctx: Context, left: Value, right: Value) -> Value:
     run_time = (ArrayValue, IntValue, *SELECTED, NoneOr, ChosenText)
+    if left is NotImplemented or right is NotImplemented:
+        return left is right
     if left is None or right is None:
         other = right if left is None else left
         if isinstance(other, ChosenText):
@@ -98,6 +101,8 @@ def _identity(ctx: Context, left: Value, right: Value) -> Value:
 def _membership(ctx: Context, left: Value, right: Value) -> Value:
     if classes.has_rule(right, "__contains__"):
         return classes.by_rule(ctx, right, "__contains__", left)
+    if isinstance(right, Flag) and isinstance(left, type(right)):
+        return left in right
     if isinstance(right, Numbered):
         return numbered.has(ctx, right, left)
     if isinstance(right, Record) and issubclass(right.form, dict):

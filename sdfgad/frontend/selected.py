@@ -1,6 +1,7 @@
 """NumPy's functions of data selected by a mask: element by element, or as if other elements were not numbers."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -207,6 +208,20 @@ def _everywhere(ctx: Context, value: Value) -> Value:
     return ctx.invoke(ctx, np.ones, [int_value(as_array(ctx, value).shape[0]), np.bool_], {})
 
 
+def _reshaped(ctx: Context, a: Value, shape: Value = None, *others: Value, **named: Value) -> Value:
+    """`x[mask].reshape(-1)`, and as a column or a row."""
+    sizes = tuple(plain(shape)) or (shape,)
+    if not isinstance(a, Masked) or a.mask.ndim != 1 or a.values.ndim != 1 or others or named or not all(
+            isinstance(n, int) for n in sizes) or sizes not in _ITEMS:
+        return None
+    return ctx.invoke(ctx, operator.getitem, [a, _ITEMS[sizes]], {}) if len(sizes) > 1 else a
+
+
+_ITEMS: Mapping[tuple[int, ...], Any] = MappingProxyType({
+    (-1,): slice(None), (-1, 1): (slice(None), None), (1, -1): (None, slice(None))})
+"""What subscripts give vectors other shapes."""
+
+
 def plain(items: Value) -> Sequence[Value]:
     """Arguments in a list or tuple."""
     found = items.items if isinstance(items, ListValue) else items
@@ -234,7 +249,8 @@ def _correlation(ctx: Context, x: Value, y: Value = None, rowvar: Value = True, 
 
 
 _GIVING: Mapping[Callable[..., Any], Callable[..., Value]] = MappingProxyType({
-    np.concatenate: _appended, np.hstack: _side_by_side, np.cov: _covariance, np.corrcoef: _correlation})
+    np.concatenate: _appended, np.hstack: _side_by_side, np.reshape: _reshaped,
+    np.cov: _covariance, np.corrcoef: _correlation})
 """What is good for more than one form of what masks select; none of them where another one is asked of it."""
 
 

@@ -92,8 +92,8 @@ def taken(ctx: Context, value: Value, whole: bool = False) -> Value:
     if value.depth != len(ctx.builder.regions):
         raise ctx.refuse("an iterator made outside of the loop or branch that uses it up", "make a list of it", "SG102")
     if value.items == [_begun]:
-        raise ctx.refuse("the rest of an iterator that something else has begun to use", "make a list of it: list(...)",
-                         "SG102")
+        raise ctx.refuse("the rest of an iterator that something else has begun to use",
+                         "take the items by their places, or in pairs: zip(x[::2], x[1::2])", "SG102")
     made = value.items.pop()() if value.items else ()
     if not whole:
         begin_to_use(value)

@@ -157,7 +157,10 @@ def sliding_window_view(ctx: Context, x: Value, window_shape: Value, axis: Value
 
 def reshape_method(ctx: Context, a: Value, *shape: Value, order: str = "C", copy: Value = None) -> Value:
     """The method: sizes one by one or as a tuple."""
-    return reshape(ctx, a, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+    sizes = shape[0] if len(shape) == 1 else shape
+    if isinstance(a, Masked) and order == "C" and copy is None:
+        return ctx.invoke(ctx, np.reshape, [a, sizes], {})
+    return reshape(ctx, a, sizes, order, copy=copy)
 
 
 def reshape(ctx: Context, a: Value, shape: Value = None, order: str = "C", newshape: Value = None,

@@ -44,7 +44,7 @@ def mask_and_new_dimension(a):
 
 @refused(1, "all singular vectors", A)
 def svd(a):
-    return np.linalg.svd(a)
+    return np.linalg.svd(a)[2][0]
 
 
 @refused(1, "a call of", X)

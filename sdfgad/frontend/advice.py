@@ -19,14 +19,14 @@ _INTEGRAL = "use scipy.integrate.fixed_quad, or np.polynomial.legendre.leggauss 
 _PLACES = "find the places before the call, and pass them as arguments of integers"
 _MATRICES = "make the matrix before the call, or use an array of NumPy"
 _INTERPOLANT = "use CubicSpline, make_interp_spline, interp1d or np.interp"
-_POLYNOMIAL = "make it outside, or use np.polyval or np.polynomial.polynomial.polyval with its coefficients"
+_POLYNOMIAL = "make it outside, or use chebval, legval, hermval, hermeval or lagval with its coefficients"
 _DERIVED = "classes derived from np.ndarray are not understood: hold the array in an attribute of a class"
 _BY_NAME: Mapping[str, str] = MappingProxyType({
     "open": _READ, "input": _READ, "load": _READ, "loadtxt": _READ, "genfromtxt": _READ,
     "matrix": "use np.array, whose products are @", "asmatrix": "use np.array, whose products are @",
     **dict.fromkeys(("masked_array", "masked_where", "masked_invalid", "array"),
                     "use np.where, or select with a mask: x[mask]"),
-    "poly1d": _POLYNOMIAL, "Polynomial": _POLYNOMIAL,
+    **dict.fromkeys(("Chebyshev", "Legendre", "Hermite", "HermiteE", "Laguerre"), _POLYNOMIAL),
     "unique": _BEFORE, "roots": _BEFORE,
     "nditer": "loop over x.flat, or over np.ndindex(x.shape)",
     "odeint": _STEPS, "solve_ivp": _STEPS,

@@ -19,7 +19,7 @@ from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.bodies.mapping import item
 from sdfgad.frontend.classes import Parent, of_parent
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
+from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift, promote
 from sdfgad.frontend.factors import is_sparse_factors, solve
 from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.in_place import ask_for_arrays
@@ -357,10 +357,14 @@ def _joined(ctx: Context, base: Any, items: tuple) -> Value:
     if any(isinstance(i, str) for i in items):
         raise ctx.refuse("a subscript of np.r_ or np.c_ with a string", "use np.concatenate or np.stack", "SG101")
     parts = tuple(_grid_line(ctx, i) if hasattr(i, "step") else i for i in items)
-    parts = tuple(as_array(ctx, ctx.invoke(ctx, np.atleast_1d, [p], {})) for p in parts)
+    weak = [is_number(i) or isinstance(i, IntValue) or getattr(i, "weak", False) for i in parts]
+    given, parts = parts, tuple(as_array(ctx, ctx.invoke(ctx, np.atleast_1d, [p], {})) for p in parts)
     if any(p.ndim > 2 for p in parts):
         raise ctx.refuse("a subscript of np.r_ or np.c_ with more than two dimensions", "use np.concatenate", "SG101")
-    return ctx.invoke(ctx, np.column_stack if base is np.c_ else np.concatenate, [parts], {})
+    if base is np.c_:
+        return ctx.invoke(ctx, np.column_stack, [parts], {})
+    kind = promote(ctx, [as_array(ctx, g) if w else p for g, p, w in zip(given, parts, weak, strict=True)])
+    return ctx.invoke(ctx, np.concatenate, [parts], {"dtype": kind})
 
 
 def _grid_line(ctx: Context, part: Value) -> Value:

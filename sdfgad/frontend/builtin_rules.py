@@ -20,7 +20,7 @@ from sdfgad.frontend.attributes import attribute, has_attribute, sample_of
 from sdfgad.frontend.bodies import order as orders
 from sdfgad.frontend.bodies.mapping import beside
 from sdfgad.frontend.chosen_ranges import stepped
-from sdfgad.frontend.classes import iterated
+from sdfgad.frontend.classes import is_body, iterated
 from sdfgad.frontend.context import Context, held
 from sdfgad.frontend.duplicates import as_dict, as_tuple, deep, fields_of, of_dataclass, shallow
 from sdfgad.frontend.elementwise import int_ix, int_value
@@ -264,13 +264,18 @@ def getattr_(ctx: Context, owner: Value, name: Value, *default: Value) -> Value:
 def isinstance_(ctx: Context, value: Value, classes: Value) -> bool:
     wanted = classes if isinstance(classes, tuple) else (classes,)
     if isinstance(value, Record):
-        return any(issubclass(value.form, c) for c in wanted)
+        return any(issubclass(_shown_class(value), c) or value.form is c for c in wanted)
     return isinstance(sample_of(ctx, value), wanted)
 
 
 def type_(ctx: Context, value: Value) -> type:
     """`type(value)`: its class is known while translating."""
-    return value.form if isinstance(value, Record) else type(sample_of(ctx, value))
+    return _shown_class(value) if isinstance(value, Record) else type(sample_of(ctx, value))
+
+
+def _shown_class(value: Record) -> type:
+    """The class of an object in Python: one of ours stands for one of a library."""
+    return getattr(value.form, "stands_for", value.form) if is_body(value.form) else value.form
 
 
 def isscalar(ctx: Context, element: Value) -> bool:

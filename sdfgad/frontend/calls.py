@@ -267,7 +267,7 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
 def _called(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """An object whose class makes it callable."""
     form = callee.form if isinstance(callee, Record) else type(callee)
-    if form.__module__.split(".")[0] == "sdfgad" and not issubclass(form, LibraryFunction):
+    if form.__module__.split(".")[0] == "sdfgad" and not issubclass(form, LibraryFunction) and not is_body(form):
         raise ctx.refuse("a call of what sdfgad has made inside another function", ON_DERIVATIVES, "SG121")
     if inspect.getattr_static(form, "__call__", None) is None:
         raise ctx.refuse(f"a call of {describe(callee)}", code="SG121")

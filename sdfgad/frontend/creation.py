@@ -25,7 +25,6 @@ from sdfgad.frontend.elementwise import (
     int_ix,
     int_value,
     lift,
-    promote,
 )
 from sdfgad.frontend.grown import MOST_ITEMS, as_data, stacked
 from sdfgad.frontend.indexing import subscript
@@ -243,7 +242,7 @@ def _literal(ctx: Context, nested: Value, dtype: np.dtype | None) -> Value:
     items = [_literal(ctx, v, dtype) if isinstance(v, (tuple, list, ListValue)) else v for v in items_of(ctx, nested)]
     parts = [as_array(ctx, v) for v in items]
     first = parts[0].shape
-    kind = dtype or promote(ctx, parts)
+    kind = dtype or np.result_type(*(p.dtype for p in parts))  # Python's numbers have their own dtype in a list
     shape = (ix(len(parts)), *first)
     target = ctx.builder.view(ctx.builder.declare(shape, kind, ctx.label or "array"), shape)
     for k, part in enumerate(parts):

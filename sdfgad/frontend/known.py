@@ -85,6 +85,7 @@ _OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({
     "collections": frozenset(("namedtuple",)), "_bisect": frozenset(("bisect", "bisect_left", "bisect_right")),
     "sdfgad": frozenset((
         "savgol_weights", "window_of", "turned_by", "edge_of_sections", "low_pass", "slower", "parameters_of",
+        "matrix_of_series",
         *sparse_matrices.KNOWN)),
     "numpy": frozenset((
         "hanning", "hamming", "blackman", "bartlett", "kaiser", "tril_indices", "triu_indices", "diag_indices", "ix_",

@@ -6,7 +6,7 @@ import cmath
 import math
 import statistics as statistics_of_python
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from types import BuiltinFunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from sdfgad.frontend.bodies import (
     joining,
     mapping,
     numeric,
+    polynomials,
     series,
     special,
     statistics,
@@ -106,7 +107,11 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
         (np.polynomial.chebyshev, ("chebval", "chebvander")), (np.polynomial.legendre, ("legval", "legvander")),
         (np.polynomial.hermite, ("hermval", "hermvander")), (np.polynomial.hermite_e, ("hermeval", "hermevander")),
         (np.polynomial.laguerre, ("lagval", "lagvander"))) for n in names},
-    series.of_object: series.of_object,
+    series.of_object: series.of_object, np.poly1d: polynomials.poly1d,
+    np.polynomial.Polynomial: polynomials.polynomial,
+    **{getattr(module, n): getattr(polynomials, n) for module in (
+        np.polynomial.chebyshev, np.polynomial.legendre, np.polynomial.hermite, np.polynomial.hermite_e,
+        np.polynomial.laguerre) for n in polynomials.PARTS if hasattr(module, n)},
     np.rollaxis: joining.rollaxis, np.resize: joining.resize, np.compress: joining.compress,
     np.extract: joining.extract, np.real_if_close: joining.real_if_close,
     np.putmask: joining.putmask, np.place: joining.place, np.ravel_multi_index: joining.ravel_multi_index,
@@ -127,7 +132,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.put: choosing.put, np.choose: choosing.choose, np.fromiter: choosing.fromiter, np.poly: choosing.poly,
     np.triu_indices_from: choosing.triu_indices_from, np.tril_indices_from: choosing.tril_indices_from,
     np.diag_indices_from: choosing.diag_indices_from,
-    **operators.BODIES, **whole.BODIES,
+    **operators.BODIES,
     **{f: f for f in implicit.PARTS},
     **{f: f for f in (products.by_rows, products.by_columns, products.by_entries, products.triangles)},
     **{f: f for f in (*interpolation.PARTS, *quadrature.PARTS)},
@@ -218,7 +223,9 @@ def body_of(function: Any) -> Callable[..., Any] | None:
 
 
 def routine(callee: Any) -> Callable[..., Any] | None:
-    """The body of a routine of `scipy.linalg.lapack`."""
+    """The body of a routine of `scipy.linalg.lapack`, or of a function of integers that are not all known."""
+    if isinstance(callee, BuiltinFunctionType) and callee in whole.BODIES:
+        return whole.BODIES[callee]
     known = type(callee).__name__ == "fortran" and callee.__name__ == "function dgtsv"
     return matrices.dgtsv if known else None
 

@@ -312,7 +312,8 @@ def stack(ctx: Context, arrays: Value, axis: Value = 0) -> Value:
         return ctx.invoke(ctx, np.copy, [ctx.invoke(ctx, np.moveaxis, [as_array(ctx, arrays), 0, axis], {})], {})
     parts = [as_array(ctx, v) for v in items_of(ctx, arrays)]
     where = axis_number(ctx, axis, parts[0].ndim + 1)
-    return concatenate(ctx, tuple(expand_dims(ctx, p, where) for p in parts), where)
+    kind = np.result_type(*(p.dtype for p in parts))  # numbers of Python's are arrays of their own dtype here
+    return concatenate(ctx, tuple(expand_dims(ctx, p, where) for p in parts), where, kind)
 
 
 def repeat(ctx: Context, a: Value, repeats: Value, axis: Value = None) -> Value:

@@ -206,3 +206,14 @@ def test_numbers_that_do_not_fit_a_type(kind):
 
     with interpreted(), pytest.raises(OverflowError, match=f"out of bounds for {kind.__name__}"):
         sdfgad.forward(f)(np.linspace(0.1, 2.0, 6))
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: np.array([x[0], 2.0]), lambda x: np.array([x[0], 2]), lambda x: np.array([[x[0], 2.0], [x[1], x[2]]]),
+    lambda x: np.stack([x[0], 2.0]), lambda x: np.max([x[0], 2.0]), lambda x: np.r_[x, 1.0], lambda x: np.r_[x[0], 2],
+    lambda x: np.append(x, 2.0), lambda x: np.dot([x[0], 2.0], [1.0, x[1]]), lambda x: np.array([x[0], x[1]]),
+    lambda x: np.array([x[0], True])])
+@pytest.mark.parametrize("given", [F, np.array([1, 2, 3], np.int8)])
+def test_numbers_of_python_in_lists_that_become_arrays(fn, given):
+    """They have their own dtype there: only beside arrays they take that of these."""
+    check(fn, given.copy())

@@ -66,7 +66,7 @@ def test_dtypes():
 
 @pytest.mark.parametrize(("fn", "what"), [
     (lambda x: np.sum(np.matrix(x)), "use np.array"), (lambda x: np.ma.masked_where(x > 1, x).sum(), "use np.where"),
-    (lambda x: np.poly1d(x)(2.0), "use np.polyval"),
+    (lambda x: np.polynomial.Legendre(x)(2.0), "or use chebval, legval"),
     (lambda x: sparse.csr_matrix((x, np.arange(6), np.arange(7))) @ x, "make them outside")])
 def test_advice(fn, what):
     with pytest.raises(UnsupportedError, match=what):

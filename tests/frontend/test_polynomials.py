@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.frontend.checking import check
+import sdfgad
+from tests.frontend.checking import check, check_both_modes
 from tests.frontend.programs import A34, F6, V4, V6, Z3, Case, collector
+from tests.support.interpreted import interpreted
 
 CASES: list[Case] = []
 case = collector(CASES)
@@ -43,3 +45,48 @@ def test_case(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
 
 def test_coefficients_of_single_precision() -> None:
     check(lambda p: (np.polyder(p), np.polyadd(p, p[:2])), F6)
+
+
+def made_inside(x):
+    p, q = np.poly1d(x), np.poly1d([1, 2])
+    r = np.poly1d([1.0, -0.5], True)
+    return ((p - q * 2.0 + 3 * q ** 2 - (-p) + (1 - p))(x[0]) + (p.deriv(2) * q).integ(m=2, k=1.0)(0.3) + (p / 2)(x[1])
+            + p.coeffs[0] * p.order + p[1] * r.c[1] + (1.0 if isinstance(p, np.poly1d) else 2.0))
+
+
+def in_a_loop(x):
+    p, s = np.poly1d(x), 0.0
+    for k in range(4):
+        p = p.deriv() if k % 2 else p * 1.5
+        s = s + p(0.5)
+    return s
+
+
+def with_lowest_first(x):
+    p, q = np.polynomial.Polynomial(x), np.polynomial.Polynomial([1, 2, 3])
+    found = (p * q + p - 2 * q + (1 - p))(x) + p.deriv()(x) + p.integ(2, lbnd=1)(x)
+    return np.sum(found) + p.coef[0] * p.degree()
+
+
+def derivatives_and_integrals_of_series(x):
+    P = np.polynomial
+    found = [P.legendre.legder(x), P.chebyshev.chebder(x), P.hermite.hermder(x), P.hermite_e.hermeder(x, 2),
+             P.laguerre.lagder(x, 1, 2.0), P.legendre.legint(x), P.chebyshev.chebint(x, 2), P.hermite.hermint(x, 2),
+             P.laguerre.lagint(x, lbnd=0.5), P.hermite_e.hermeint(x, scl=3.0), P.polynomial.polyint(x, 2, lbnd=1),
+             P.polynomial.polyder(x)]
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize("fn", [made_inside, in_a_loop, with_lowest_first, derivatives_and_integrals_of_series])
+def test_polynomials_that_are_made_inside(fn: Callable[..., Any]) -> None:
+    check(fn, F6)
+    check_both_modes(lambda x: np.sum(fn(x)), (V6,))
+
+
+def test_derivatives_of_rows_of_series() -> None:
+    check(lambda A: np.polynomial.legendre.legder(A, axis=1), A34)
+
+
+def test_a_highest_coefficient_that_is_zero() -> None:
+    with interpreted(), pytest.raises(ArithmeticError, match="which NumPy drops"):
+        sdfgad.forward(lambda x: np.poly1d(x).order * x)(np.array([0.0, 1.0, 2.0]))

@@ -120,7 +120,7 @@ def polyder(c, m=1, scl=1, axis=0):
         return np.moveaxis(found[:1] * 0, 0, axis)
     for _ in range(m):
         n = found.shape[0]
-        found = scl * found[1:] * np.reshape(np.arange(1, n), (-1,) + (1,) * (found.ndim - 1))
+        found = (scl * found[1:] * np.reshape(np.arange(1, n), (-1,) + (1,) * (found.ndim - 1))).astype(found.dtype)
     return np.moveaxis(found, 0, axis)
 
 
@@ -130,7 +130,7 @@ def polyint(c, m=1, k=(), lbnd=0, scl=1, axis=0):
         raise ValueError("constants of several polynomials")
     for j in range(m):
         powers = np.reshape(np.arange(1, found.shape[0] + 1), (-1,) + (1,) * (found.ndim - 1))
-        found = np.concatenate((0 * found[:1], scl * found / powers))
+        found = np.concatenate((0 * found[:1], (scl * found / powers).astype(found.dtype)))
         if found.ndim == 1:
             found[0] = (k[j] if j < len(k) else 0.0) - polyval(lbnd, found)
     return np.moveaxis(found, 0, axis)

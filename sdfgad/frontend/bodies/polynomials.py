@@ -1,0 +1,211 @@
+"""Polynomials that are made inside of a function: `np.poly1d`, `np.polynomial.Polynomial` and its kin."""
+# The interpreter runs these bodies for any kind of argument: types would say nothing.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+from __future__ import annotations
+
+import numpy as np
+
+from sdfgad.frontend.bodies import series
+from sdfgad.frontend.bodies.numeric import polyadd, polyder, polyint
+
+
+def matrix_of_series(family, name, count, *options):
+    """What a linear function of `numpy.polynomial` does with so many coefficients, known while translating."""
+    function = getattr(getattr(np.polynomial, family), name)
+    return np.stack([function(row, *options) for row in np.eye(count)], axis=1)
+
+
+def _applied(family, name, c, axis, *options):
+    terms = np.moveaxis(np.asarray(c) + 0.0, axis, 0)
+    matrix = matrix_of_series(family, name, terms.shape[0], *options)
+    return np.moveaxis(np.tensordot(matrix.astype(terms.dtype), terms, 1), 0, axis)
+
+
+def _integrated(family, name, c, axis, m, k, lbnd, scl):
+    if np.ndim(k) > 0 and len(k) > 0 or np.ndim(k) == 0 and k != 0:
+        raise ValueError("constants of integration")
+    return _applied(family, name, c, axis, m, (), lbnd, scl)
+
+
+def chebder(c, m=1, scl=1, axis=0):
+    return _applied("chebyshev", "chebder", c, axis, m, scl)
+
+
+def legder(c, m=1, scl=1, axis=0):
+    return _applied("legendre", "legder", c, axis, m, scl)
+
+
+def hermder(c, m=1, scl=1, axis=0):
+    return _applied("hermite", "hermder", c, axis, m, scl)
+
+
+def hermeder(c, m=1, scl=1, axis=0):
+    return _applied("hermite_e", "hermeder", c, axis, m, scl)
+
+
+def lagder(c, m=1, scl=1, axis=0):
+    return _applied("laguerre", "lagder", c, axis, m, scl)
+
+
+def chebint(c, m=1, k=(), lbnd=0, scl=1, axis=0):
+    return _integrated("chebyshev", "chebint", c, axis, m, k, lbnd, scl)
+
+
+def legint(c, m=1, k=(), lbnd=0, scl=1, axis=0):
+    return _integrated("legendre", "legint", c, axis, m, k, lbnd, scl)
+
+
+def hermint(c, m=1, k=(), lbnd=0, scl=1, axis=0):
+    return _integrated("hermite", "hermint", c, axis, m, k, lbnd, scl)
+
+
+def hermeint(c, m=1, k=(), lbnd=0, scl=1, axis=0):
+    return _integrated("hermite_e", "hermeint", c, axis, m, k, lbnd, scl)
+
+
+def lagint(c, m=1, k=(), lbnd=0, scl=1, axis=0):
+    return _integrated("laguerre", "lagint", c, axis, m, k, lbnd, scl)
+
+
+class Poly1d:
+    """`np.poly1d`: coefficients, that of the highest power first. Those that are zero there stay."""
+
+    stands_for = np.poly1d
+
+    def __init__(self, terms):
+        self.terms = terms
+
+    @property
+    def coeffs(self):
+        if self.terms.shape[0] > 1 and self.terms[0] == 0:
+            raise ArithmeticError("coefficients of a polynomial whose highest one is zero, which NumPy drops")
+        return self.terms
+
+    @property
+    def c(self):
+        return self.coeffs
+
+    @property
+    def coef(self):
+        return self.coeffs
+
+    @property
+    def order(self):
+        return self.coeffs.shape[0] - 1
+
+    @property
+    def o(self):
+        return self.coeffs.shape[0] - 1
+
+    def __call__(self, val):
+        return np.polyval(self.terms, val)
+
+    def __neg__(self):
+        return Poly1d(-self.terms)
+
+    def __pos__(self):
+        return self
+
+    def __add__(self, other):
+        return Poly1d(polyadd(self.terms, terms_of(other)))
+
+    def __radd__(self, other):
+        return Poly1d(polyadd(terms_of(other), self.terms))
+
+    def __sub__(self, other):
+        return Poly1d(polyadd(self.terms, -terms_of(other)))
+
+    def __rsub__(self, other):
+        return Poly1d(polyadd(terms_of(other), -self.terms))
+
+    def __mul__(self, other):
+        return Poly1d(self.terms * other if np.isscalar(other) else np.convolve(self.terms, terms_of(other)))
+
+    def __rmul__(self, other):
+        return Poly1d(other * self.terms if np.isscalar(other) else np.convolve(terms_of(other), self.terms))
+
+    def __truediv__(self, other):
+        if np.ndim(other) > 0:
+            raise ValueError("a quotient of polynomials")
+        return Poly1d(self.terms / other)
+
+    def __getitem__(self, val):
+        count = self.terms.shape[0]
+        return self.terms[count - 1 - val] if 0 <= val < count else 0
+
+    def __pow__(self, power):
+        found = Poly1d(np.array([1]))
+        for _ in range(power):
+            found = Poly1d(np.convolve(found.terms, self.terms))
+        return found
+
+    def deriv(self, m=1):
+        return Poly1d(polyder(self.terms, m))
+
+    def integ(self, m=1, k=0):
+        return Poly1d(polyint(self.terms, m, k))
+
+
+def terms_of(value):
+    return value.terms if isinstance(value, Poly1d) else np.atleast_1d(value)
+
+
+def poly1d(c_or_r, r=False, variable=None):
+    if isinstance(c_or_r, Poly1d):
+        return c_or_r
+    return Poly1d(np.poly(c_or_r) if r else np.atleast_1d(c_or_r))
+
+
+class Polynomial:
+    """`np.polynomial.Polynomial`: coefficients, that of the lowest power first, on the domain from -1 to 1."""
+
+    stands_for = np.polynomial.Polynomial
+
+    def __init__(self, coef):
+        self.coef = np.atleast_1d(coef) + 0.0
+
+    def __call__(self, arg):
+        return series.polyval(np.float64(1.0) * arg, self.coef)  # the map of the domain is in double precision
+
+    def degree(self):
+        return self.coef.shape[0] - 1
+
+    def __neg__(self):
+        return Polynomial(-self.coef)
+
+    def __add__(self, other):
+        return Polynomial(series.polyadd(self.coef, coefficients_of(other)))
+
+    def __radd__(self, other):
+        return Polynomial(series.polyadd(coefficients_of(other), self.coef))
+
+    def __sub__(self, other):
+        return Polynomial(series.polysub(self.coef, coefficients_of(other)))
+
+    def __rsub__(self, other):
+        return Polynomial(series.polysub(coefficients_of(other), self.coef))
+
+    def __mul__(self, other):
+        return Polynomial(series.polymul(self.coef, coefficients_of(other)))
+
+    def __rmul__(self, other):
+        return Polynomial(series.polymul(coefficients_of(other), self.coef))
+
+    def deriv(self, m=1):
+        return Polynomial(series.polyder(self.coef, m))
+
+    def integ(self, m=1, k=(), lbnd=None):
+        return Polynomial(series.polyint(self.coef, m, k, 0 if lbnd is None else lbnd))
+
+
+def coefficients_of(value):
+    return value.coef if isinstance(value, Polynomial) else np.atleast_1d(value)
+
+
+def polynomial(coef, domain=None, window=None, symbol="x"):
+    if domain is not None or window is not None:
+        raise ValueError("a domain or window of a polynomial")
+    return Polynomial(coef)
+
+
+PARTS = ("chebder", "legder", "hermder", "hermeder", "lagder", "chebint", "legint", "hermint", "hermeint", "lagint")

@@ -73,7 +73,9 @@ def planned_by_all(recipe: Recipe) -> Found:
         assert small is not None
         small.help += "" if closed else _OPEN
         raise small
-    recipe.parsed.surroundings.agreed = _digest(said, _shared(found[1].made, found[1].modes))
+    # Ranks may have other loops, as those of a farm: what all of them record needs no agreement.
+    again = [(name, mode) for name, mode in _shared(found[1].made, found[1].modes) if mode.kind != STORE_ALL]
+    recipe.parsed.surroundings.agreed = _digest(said, again)
     return found
 
 

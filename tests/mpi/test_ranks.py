@@ -225,6 +225,7 @@ def test_limits(on_two: dict[str, Any]) -> None:
 def test_loops_that_communicate_run_again_on_all_ranks_alike(on_two: dict[str, Any]) -> None:
     check_limited({n: f for n, f in on_two.items() if n.startswith("limited ")}, 1)
     assert on_two["limited shapes"]["error"] < 1e-14
+    assert on_two["limited unlike"]["error"] == 0.0, on_two["limited unlike"]["told"]
     for errors in (on_two["limited too small"]["error"], on_two["limited too small"]["again"],
                    on_two["limited crossing"]["error"]):
         assert {form for form, _ in errors} == {"MemoryLimitError"}

@@ -133,6 +133,8 @@ def check(
         if json_file and (found := getattr(error.report, "to_json", None)):
             _write(json_file, found())
         raise
+    if loaded.ranks is not None and loaded.ranks.Get_rank():
+        return
     if json_file:
         _write(json_file, report.to_json())
     if json_file != "-":
@@ -216,8 +218,8 @@ def _distribution(ranks: int, cuts: tuple[str, ...], grid: str) -> dict[str, Any
 
 def _plans_of_ranks(loaded: Subject, options: dict[str, Any]) -> bool:
     """Whether several ranks are asked together: then the first one shows what all of them plan."""
-    together = import_module("sdfgad.calls.communicators").communicator_of(loaded.function, loaded.arguments, {})
-    if together is None or together.Get_size() == 1 or "comm" in options:
+    together = loaded.ranks
+    if together is None or "comm" in options:
         return False
     found = sdfgad.grad(loaded.program, **options).plan_of_ranks(*loaded.arguments)
     if together.Get_rank() == 0:

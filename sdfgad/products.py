@@ -19,6 +19,7 @@ from sdfgad.config import for_same_target, settings
 from sdfgad.errors import OutputError, UnsupportedError
 from sdfgad.frontend import Parsed
 from sdfgad.frontend.graphs.function import as_function
+from sdfgad.ir.program import Program
 from sdfgad.memory import parse_bytes
 from sdfgad.options import at_device, check_aux, check_options
 from sdfgad.pipeline import Derivative, Primal, Request, derive, primal
@@ -94,6 +95,11 @@ class Pullback(Shown):
                  single: bool, ranks: Any | None, absent: Mapping[str, None]) -> None:
         self._derivative, self._held, self._there, self._single = derivative, held, there, single
         self._ranks, self._absent, self.__name__ = ranks, absent, derivative.parsed.program.name
+
+    @property
+    def program(self) -> Program:
+        """The function, as it is differentiated."""
+        return self._derivative.parsed.program
 
     @shortened
     def __call__(self, *seeds: Any, batched: bool = False) -> Any:

@@ -37,6 +37,12 @@ class Subject:
         """The plain NumPy function, also when the target is decorated with ``sdfgad.grad``."""
         return getattr(self.function, "fn", self.function)
 
+    @property
+    def ranks(self) -> Any | None:
+        """The communicator of those that call it together, if there are several."""
+        found = import_module("sdfgad.calls.communicators").communicator_of(self.function, self.arguments, {})
+        return None if found is None or found.Get_size() == 1 else found
+
 
 def load_subject(
     text: str, *, sizes: Mapping[str, Any], arguments: str = "", preset: str = "", data: bool = True,

@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 
 from sdfgad.api import value_and_grad
-from sdfgad.calls.arguments import bind
+from sdfgad.calls.arguments import Bound, bind
 from sdfgad.calls.asked import asked_wrt, resolve_wrt
+from sdfgad.calls.communicators import communicator_of
 from sdfgad.errors import GradientMismatchError, OutputError, UnsupportedError, UnusedArgumentWarning, UsageError
 from sdfgad.frontend.graphs.function import as_function
-from sdfgad.ir.program import Loop, While
+from sdfgad.ir.program import Loop, Program, While
 from sdfgad.ir.walk import statements
 from sdfgad.options import at_device
 from sdfgad.pipeline import translation
 from sdfgad.plans.request import is_number
 from sdfgad.products import jvp, vjp
-from sdfgad.together import refuse_ranks
+from sdfgad.together import Running, Totals
 from sdfgad.trees import assembled, contents, leaves, sequence, step
 
 OK, BUG, KINK, NAN, STOPPED, SEARCH = "ok", "bug", "kink?", "nan", "stops", "search?"
@@ -125,20 +126,28 @@ def _row(a: ArgumentCheck) -> str:
 @at_device
 def check_grads(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None, output: Any = None,
                 reduce: str | None = None, method: str = "taylor", raise_on_fail: bool = True,
-                device: str | None = None, **keywords: Any) -> CheckReport:
+                device: str | None = None, replicated: str | Sequence[str] = (), **keywords: Any) -> CheckReport:
     """Compare the gradient of `fn` at `args` with `fn` itself, run by NumPy on copies.
 
     wrt, argnums, output, reduce, device: as for `grad`; an output that is not one real scalar is weighted at random.
     method: "taylor" judges by the rate at which the remainder of the first-order expansion falls, "differences" by
     central differences. keywords: arguments passed by name. Raises GradientMismatchError, which carries the report,
     unless raise_on_fail is False.
+
+    Where several ranks call `fn` together, all of them make this call, and get the same report: of the sum over the
+    ranks of what each returns, weighted at random. Each rank moves its arguments along a direction of its own.
+    replicated: names of arguments that all ranks hold alike and move alike, as those that decide how often they send.
     """
     if method not in METHODS:
         raise UsageError(f"method={method!r}", code="SG205", help=f"methods: {', '.join(METHODS)}")
-    refuse_ranks("check_grads", fn, args, keywords, "compare the products of vjp and jvp, summed over the ranks: see "
-                 "docs/distributed.md")
     fn = as_function(fn)
-    check = _PointCheck(getattr(fn, "fn", fn), args, keywords, asked_wrt(wrt, argnums), output, reduce)
+    plain, ranks = getattr(fn, "fn", fn), communicator_of(fn, args, keywords)
+    ranks = None if ranks is None or ranks.Get_size() == 1 else ranks
+    if ranks is not None and reduce is not None:
+        raise UsageError(f"reduce={reduce!r} of a function that several ranks call together", code="SG205",
+                         help="leave it out: what they return is weighted at random")
+    alike = (replicated,) if isinstance(replicated, str) else tuple(replicated)
+    check = _PointCheck(plain, args, keywords, asked_wrt(wrt, argnums), output, reduce, Totals(ranks), alike)
     report = check.report(method)
     if raise_on_fail and not report.ok:
         nan = any(a.verdict == NAN for a in report.arguments)
@@ -150,43 +159,64 @@ class _PointCheck:
     """One function at one point: its objective as NumPy computes it, and its gradient."""
 
     def __init__(self, fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any], wrt: Any, output: Any,
-                 reduce: str | None) -> None:
+                 reduce: str | None, all_ranks: Totals, alike: tuple[str, ...]) -> None:
         self.fn, self.args, self.wrt, self.output, self.reduce = fn, args, wrt, output, reduce
-        self.keywords, self.bound = keywords, bind(fn, args, keywords)
-        self.names = resolve_wrt(fn, self.bound, wrt)
-        self.rng = np.random.default_rng(20)
+        self.keywords, self.all_ranks, self.alike = keywords, all_ranks, alike
+        self.several = all_ranks.ranks is not None
+        self.bound, self.own = all_ranks.ready(self.asked)
+        self.names = all_ranks.names(self.own)
+        if lost := [a for a in alike if not any(_is_of(n, a) for n in self.names)]:
+            raise UsageError(f"replicated= names {', '.join(lost)}, which is not moved", code="SG205",
+                             help=f"what is moved is {', '.join(self.names)}")
+        self.program: Program | None = None
+        self.rng = all_ranks.drawn(20)
         outputs = self.outputs({})
-        self.scalar = len(outputs) == 1 and not outputs[0].shape and outputs[0].dtype.kind == "f"
+        if not any(all_ranks.every(len(outputs))):
+            raise OutputError("the function returns nothing to differentiate")
+        self.scalar = not self.several and len(outputs) == 1 and not outputs[0].shape and outputs[0].dtype.kind == "f"
         plain = self.scalar or reduce is not None
         self.weights = [np.ones(o.shape, o.dtype) if plain else self.random(o) for o in outputs]
         # Single precision anywhere limits what can be seen.
-        dtypes = [np.asarray(self.bound.leaves[n]).dtype for n in self.names] + [o.dtype for o in outputs]
-        self.precision = max(float(np.finfo(d).eps) for d in dtypes)
+        dtypes = [np.asarray(self.bound.leaves[n]).dtype for n in self.own] + [o.dtype for o in outputs]
+        self.precision = max(all_ranks.every(max((float(np.finfo(d).eps) for d in dtypes), default=0.0)))
 
-    def random(self, like: np.ndarray) -> np.ndarray:
-        drawn = self.rng.normal(size=like.shape)
-        return drawn + 1j * self.rng.normal(size=like.shape) if like.dtype.kind == "c" else drawn
+    def asked(self) -> tuple[Bound, tuple[str, ...]]:
+        """The arguments, and the names of those of this rank that are moved."""
+        bound = bind(self.fn, self.args, self.keywords)
+        return bound, resolve_wrt(self.fn, bound, self.wrt, self.several)
+
+    def random(self, like: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
+        rng = rng or self.rng
+        drawn = rng.normal(size=like.shape)
+        return drawn + 1j * rng.normal(size=like.shape) if like.dtype.kind == "c" else drawn
 
     def outputs(self, moved: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         """The floating and complex outputs with some arguments moved."""
         values = {n: _rebuilt(n, v, moved) for n, v in self.bound.values.items()}
         call = inspect.BoundArguments(inspect.signature(self.fn), values)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), Running(self.all_ranks.ranks):
             returned = self.fn(*call.args, **call.kwargs)
-        found = _differentiable(_chosen(returned, values, self.output))
-        if not found:
-            raise OutputError("the function returns nothing to differentiate")
-        return found
+        return _differentiable(_chosen(returned, values, self.output))
 
     def objective(self, moved: Mapping[str, np.ndarray]) -> float:
         """The weighted sum of all outputs."""
-        return sum(_inner(w, o) for w, o in zip(self.weights, self.outputs(moved), strict=True))
+        return self.weighted(self.outputs(moved))
 
-    def along(self, name: str, direction: np.ndarray, step: float) -> float:
+    def weighted(self, outputs: Sequence[Any]) -> float:
+        return self.all_ranks.sum(sum(_inner(w, o) for w, o in zip(self.weights, outputs, strict=True)))
+
+    def slope(self, grads: Mapping[str, Any], directions: Mapping[str, np.ndarray]) -> float:
+        """What the gradient says about directions."""
+        return self.all_ranks.sum(sum(_inner(grads[n], d) for n, d in directions.items()))
+
+    def scale(self, grads: Mapping[str, Any], directions: Mapping[str, np.ndarray]) -> float:
+        return self.all_ranks.sum(sum(float(np.sum(np.abs(grads[n]) * np.abs(d))) for n, d in directions.items()))
+
+    def along(self, moved: Mapping[str, np.ndarray], step: float) -> float:
         """The objective in double precision, one argument moved."""
         wide = {n: np.asarray(v) for n, v in self.bound.leaves.items()}
         wide = {n: v.astype(np.result_type(v.dtype, np.float64)) for n, v in wide.items() if v.dtype.kind in "fc"}
-        return self.objective({**wide, name: wide[name] + step * direction})
+        return self.objective({**wide, **{n: wide[n] + step * d for n, d in moved.items()}})
 
     def gradient(self) -> tuple[float, dict[str, Any]]:
         """Value of the objective and its gradient, from the compiled program."""
@@ -195,41 +225,44 @@ class _PointCheck:
             if self.scalar or self.reduce is not None:
                 options = {"output": self.output, "reduce": self.reduce}
                 value, found = value_and_grad(self.fn, wrt=self.wrt, **options)(*self.args, **self.keywords)
-                outputs = [value]
-            else:
-                out, pullback = vjp(self.fn, *self.args, wrt=self.wrt, output=self.output, **self.keywords)
-                outputs, found = leaves(out), pullback(tuple(self.weights))
-        weights = [1.0] if self.scalar or self.reduce is not None else self.weights
-        outputs = _differentiable(outputs)
-        grads = dict(found.items()) if hasattr(found, "items") else {self.names[0]: found}
-        return sum(_inner(w, o) for w, o in zip(weights, outputs, strict=False)), grads
+                return _inner(1.0, value), self.by_name(found)
+            wrt = (self.wrt,) if self.several and isinstance(self.wrt, (str, int)) else self.wrt
+            out, pullback = vjp(self.fn, *self.args, wrt=wrt, output=self.output, **self.keywords)
+            self.program = pullback.program
+            return self.weighted(_differentiable(leaves(out))), self.by_name(pullback(tuple(self.weights)))
+
+    def by_name(self, found: Any) -> dict[str, Any]:
+        return dict(found.items()) if hasattr(found, "items") else {self.names[0]: found}
 
     def report(self, method: str) -> CheckReport:
         value, grads = self.gradient()
         here = self.objective({})
-        directions = {n: self.direction(n) for n in self.names}
-        checks = tuple(self.argument(n, directions[n], grads[n], method) for n in self.names)
-        slope = sum(_inner(grads[n], d) for n, d in directions.items())
-        mode_error = self.forward_error(directions, slope, grads)
+        directions = {n: self.direction(n) for n in self.own}
+        checks = tuple(self.argument(n, {n: directions[n]} if n in directions else {}, grads, method)
+                       for n in self.names)
+        mode_error = self.forward_error(directions, grads)
         return CheckReport(getattr(self.fn, "__name__", "the function"), checks,
                            _relative(value - here, _size(here)), mode_error, 1e4 * self.precision)
 
     def direction(self, name: str) -> np.ndarray:
         """A random direction of length about one, in proportion to the argument."""
         x = np.asarray(self.bound.leaves[name])
-        drawn = self.random(x)
+        drawn = self.random(x, self.all_ranks.drawn(21, True) if any(
+            _is_of(name, a) for a in self.alike) else self.rng)
         size = max(1.0, float(np.max(np.abs(x), initial=0.0, where=np.isfinite(x))))
         return drawn * size / max(1.0, math.sqrt(max(1, x.size)))
 
-    def argument(self, name: str, direction: np.ndarray, gradient: Any, method: str) -> ArgumentCheck:
-        here, *along = (self.along(name, direction, s) for s in (0, 2e-4, 1e-4, -1e-4, -2e-4))
+    def argument(self, name: str, moved: Mapping[str, np.ndarray], grads: Mapping[str, Any],
+                 method: str) -> ArgumentCheck:
+        """One argument. moved: its direction, or nothing on a rank that does not have it."""
+        here, *along = (self.along(moved, s) for s in (0, 2e-4, 1e-4, -1e-4, -2e-4))
         right = (4 * along[1] - along[0] - 3 * here) / 2e-4
         left = (3 * here - 4 * along[2] + along[3]) / 2e-4
         central = (8 * (along[1] - along[2]) - (along[0] - along[3])) / 12e-4
-        slope = _inner(gradient, direction)
-        scale = max(_size(central), float(np.sum(np.abs(gradient) * np.abs(direction))))
+        slope = self.slope(grads, moved)
+        scale = max(_size(central), self.scale(grads, moved))
         error = _relative(slope - central, scale)
-        rate = self.rate(name, direction, slope, here, scale) if method == "taylor" else None
+        rate = self.rate(moved, slope, here, scale) if method == "taylor" else None
         if not np.isfinite(slope) or not np.isfinite(central):
             verdict = NAN
         elif self.agrees(method, rate, error):
@@ -239,10 +272,10 @@ class _PointCheck:
             near = self.agrees("differences", None, error)
             kink = near or _between(slope, left, right, scale)
             wrong = SEARCH if self.ends_by_data() else BUG
-            verdict = STOPPED if self.jumps(name, direction, slope, scale) else KINK if kink else wrong
+            verdict = STOPPED if self.jumps(moved, slope, scale) else KINK if kink else wrong
         return ArgumentCheck(name, verdict, rate, slope, left, right, error)
 
-    def jumps(self, name: str, direction: np.ndarray, slope: float, scale: float) -> bool:
+    def jumps(self, moved: Mapping[str, np.ndarray], slope: float, scale: float) -> bool:
         """Whether a loop of the function ends by its data, and the gradient fits between two of its jumps.
 
         The value of such a function is off by about the tolerance, differently at each point. Steps that are short
@@ -250,30 +283,30 @@ class _PointCheck:
         """
         if not self.ends_by_data():
             return False
-        errors = (_relative(slope - self.difference(name, direction, h), scale) for h in SHORT)
+        errors = (_relative(slope - self.difference(moved, h), scale) for h in SHORT)
         return any(error <= CLOSE for error in errors)
 
-    def difference(self, name: str, direction: np.ndarray, step: float) -> float:
+    def difference(self, moved: Mapping[str, np.ndarray], step: float) -> float:
         """A central difference of the fourth order."""
-        values = [self.along(name, direction, k * step) for k in (2, 1, -1, -2)]
+        values = [self.along(moved, k * step) for k in (2, 1, -1, -2)]
         return (8 * (values[1] - values[2]) - (values[0] - values[3])) / (12 * step)
 
     def ends_by_data(self) -> bool:
-        """Whether the function has a loop whose number of iterations depends on its arguments."""
-        program = translation(self.fn, self.bound).program
-        return any(isinstance(s, While) or isinstance(s, Loop) and s.until is not None
-                   for s in statements(program.body))
+        """Whether the function has a loop whose number of iterations depends on its arguments, on any rank."""
+        program = self.program or translation(self.fn, self.bound).program
+        return any(self.all_ranks.every(any(isinstance(s, While) or isinstance(s, Loop) and s.until is not None
+                                            for s in statements(program.body))))
 
     def agrees(self, method: str, rate: float | None, error: float) -> bool:
         if method == "taylor":
             return rate is None or rate >= LOWEST_RATE
         return error <= max(1e-6, 1e3 * self.precision)
 
-    def rate(self, name: str, direction: np.ndarray, slope: float, here: float, scale: float) -> float | None:
+    def rate(self, moved: Mapping[str, np.ndarray], slope: float, here: float, scale: float) -> float | None:
         """The order at which |F(x + h d) - F(x) - h slope| falls, from the smallest steps above rounding."""
         remainders = []
         for h in STEPS:
-            remainder = abs(self.along(name, direction, h) - here - h * slope)
+            remainder = abs(self.along(moved, h) - here - h * slope)
             rounding = 100 * (np.finfo(float).eps * _size(here) + h * self.precision * scale)
             if np.isfinite(remainder) and remainder > rounding:
                 remainders.append((math.log2(h), math.log2(remainder)))
@@ -282,8 +315,7 @@ class _PointCheck:
         tail = np.array(remainders[-4:])
         return float(np.polyfit(tail[:, 0], tail[:, 1], 1)[0])
 
-    def forward_error(self, directions: Mapping[str, np.ndarray], slope: float,
-                      grads: Mapping[str, Any]) -> float | None:
+    def forward_error(self, directions: Mapping[str, np.ndarray], grads: Mapping[str, Any]) -> float | None:
         """The dot test: forward against reverse mode along the directions of all arguments."""
         tangents = {n: d.astype(np.asarray(self.bound.leaves[n]).dtype) for n, d in directions.items()}
         try:
@@ -295,9 +327,13 @@ class _PointCheck:
         parts = list(zip(leaves(out), leaves(pushed), strict=True))
         moved = [np.asarray(t) for o, t in parts if np.asarray(o).dtype.kind in "fc"] or [
             np.asarray(t) for o, t in parts if is_number(o)]
-        total = sum(_inner(w, t) for w, t in zip(self.weights, moved, strict=True))
-        scale = sum(float(np.sum(np.abs(grads[n]) * np.abs(d))) for n, d in directions.items())
-        return _relative(total - slope, max(scale, _size(total)))
+        total = self.weighted(moved)
+        return _relative(total - self.slope(grads, directions), max(self.scale(grads, directions), _size(total)))
+
+
+def _is_of(leaf: str, argument: str) -> bool:
+    """Whether a leaf is an argument or lies in it."""
+    return leaf == argument or leaf.startswith((f"{argument}[", f"{argument}."))
 
 
 def _between(slope: float, left: float, right: float, scale: float) -> bool:

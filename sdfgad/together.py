@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from types import TracebackType
 from typing import Any, TypeVar
+
+import numpy as np
 
 from sdfgad.calls.agreement import Agreement, whole_handles
 from sdfgad.calls.arguments import Bound
@@ -35,6 +37,7 @@ from sdfgad.ranks import (
 from sdfgad.report.ranks import RankFigures, RankPlans
 
 Made = TypeVar("Made", Derivative, Primal, Pushforward)
+Found = TypeVar("Found")
 
 
 def agreed(communicator: Any | None, prepare: Callable[[], Made], objective: str | None = None,
@@ -138,6 +141,36 @@ class Running:
             return
         said = "".join(traceback.format_exception_only(error)).rstrip()
         end_all(self.communicator, said)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Of all ranks that check a function together; of this process alone where `ranks` is None. What is found is the
+    same on all of them in every bit, as they decide by it which calls to make next. Nobody goes on before all have
+    said something, so that messages of two calls cannot mix."""
+
+    ranks: Any | None
+
+    def every(self, mine: Any) -> list[Any]:
+        return [mine] if self.ranks is None else self.ranks.allgather(mine)
+
+    def sum(self, mine: float) -> float:
+        return sum(self.every(mine), 0.0)
+
+    def names(self, mine: Sequence[str]) -> tuple[str, ...]:
+        """Those of all ranks, each once."""
+        return tuple(dict.fromkeys(name for part in self.every(tuple(mine)) for name in part))
+
+    def ready(self, prepare: Callable[[], Found]) -> Found:
+        """What `prepare` finds without messages, on all ranks or on none."""
+        if self.ranks is None:
+            return prepare()
+        with Agreement(self.ranks):
+            return prepare()
+
+    def drawn(self, seed: int, alike: bool = False) -> np.random.Generator:
+        """Random numbers: other ones on each rank, unless all are to have the same."""
+        return np.random.default_rng(seed if self.ranks is None or alike else (seed, self.ranks.Get_rank()))
 
 
 def planned_alone(prepare: Callable[[], Derivative]) -> Plan:

@@ -73,7 +73,7 @@ def check_refusals() -> None:
         tell("refused target", error=error_of(lambda: sdfgad.grad(by_global)(x)))
     together: dict[str, Callable[[], Any]] = {
         "hvp": lambda: sdfgad.hvp(by_global, (x,), (x,)), "jacobian": lambda: sdfgad.jacobian(by_global)(x),
-        "check": lambda: sdfgad.check_grads(by_global, x), "graph": lambda: sdfgad.to_sdfg(by_global, x),
+        "graph": lambda: sdfgad.to_sdfg(by_global, x),
         "export": lambda: sdfgad.export(by_global, x, folder="never made"),
         "second": lambda: sdfgad.grad(sdfgad.grad(by_global), reduce="sum")(x),
         "tangents": lambda: sdfgad.jvp(by_global, (x,), (np.ones((2, 4)),), batched=True),

@@ -18,6 +18,7 @@ from sdfgad.codegen import build, program
 from sdfgad.codegen.mpi_watch import SAID
 from tests.conftest import QUICK, linked_quickly
 from tests.mpi.cases import CHECKS
+from tests.mpi.checking import CHECKED
 from tests.mpi.distributed import DISTRIBUTED
 from tests.mpi.faults import FAULTS
 from tests.mpi.limited import LIMITED
@@ -82,7 +83,7 @@ def main(names: list[str]) -> None:
     build.link_flags = linked_quickly
     checks: dict[str, Callable[[], None]] = {
         "samples": samples, **CHECKS, **FAULTS, **DISTRIBUTED, **TRAFFIC, **REPLICAS, **CHECKS_OF_ROWS, **LIMITED,
-        **CHECKS_OF_ORDERS, **CHECKS_OF_OVERLAP, **CHECKS_OF_OBJECTS,
+        **CHECKS_OF_ORDERS, **CHECKS_OF_OVERLAP, **CHECKS_OF_OBJECTS, **CHECKED,
         **{f"sample-{n}": partial(samples, n) for n in SAMPLES}}
     for name in names:
         if name.startswith("random:"):  # random:FIRST:COUNT or random:FIRST:COUNT:native

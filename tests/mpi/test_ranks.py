@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.mpi.told import (
+    check_checks,
     check_distributed,
     check_limited,
     check_objects,
@@ -26,7 +27,7 @@ pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
           "code", "lists", "idle", "counts", "silence", "plans", "replicated", "rows", "parts-native", "random:0:20",
-          "distributed", "limited", "orders", "overlap", "overlap-native", "objects")
+          "distributed", "limited", "orders", "overlap", "overlap-native", "objects", "checks")
 
 
 def run(count: int, *checks: str, **options: Any) -> RanksRun:
@@ -50,7 +51,7 @@ def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
 
 def test_three_ranks() -> None:
     done = run(3, "sample-ring", "sample-farm", "operations-float64", "silence", "rows-complex", "random:24:12",
-               "distributed-few", timeout=500)
+               "distributed-few", "checks", timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
@@ -58,6 +59,7 @@ def test_three_ranks() -> None:
     check_rows(done.found, 9)
     check_random(done.found, 12)
     check_distributed(done.found, 2)
+    check_checks(done.found)
 
 
 def test_what_all_ranks_hold_alike(on_two: dict[str, Any]) -> None:
@@ -82,6 +84,10 @@ def test_messages_are_under_way_while_something_is_computed(on_two: dict[str, An
     assert found["overlap inside_first"]["halves"] == [{"forward": 6, "reverse": 3}] * 2
     assert found["overlap parts_in_turn"]["halves"] == [{"forward": 2, "tangents": 1}] * 2
     assert found["overlap sums_beside"]["halves"] == [{"forward": 8, "reverse": 4, "tangents": 4}] * 2
+
+
+def test_gradients_are_checked_on_all_ranks_together(on_two: dict[str, Any]) -> None:
+    check_checks(on_two)
 
 
 def test_messages_go_in_the_order_of_memory(on_two: dict[str, Any]) -> None:
@@ -281,7 +287,7 @@ def _function_above(lines: list[str], line: int) -> str:
     return next(found[1] for above in reversed(lines[:line]) if (found := re.match(r"def (\w+)", above)))
 
 
-@pytest.mark.parametrize("name", ["target", "hvp", "jacobian", "check", "graph", "export", "second", "tangents",
+@pytest.mark.parametrize("name", ["target", "hvp", "jacobian", "graph", "export", "second", "tangents",
                                   "seeds", "batch"])
 def test_what_ranks_cannot_do_together(on_two: dict[str, Any], name: str) -> None:
     assert {form for form, _ in on_two[f"refused {name}"]["error"]} == {"UnsupportedError"}

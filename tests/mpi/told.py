@@ -54,6 +54,20 @@ def check_limited(found: dict[str, Any], count: int) -> None:
     assert all(one["modes"][0] != "[]" for name, one in limited.items() if not name.endswith("0.9"))
 
 
+def check_checks(found: dict[str, Any]) -> None:
+    """All ranks get one report, and one of them a wrong gradient."""
+    reports = {n.removeprefix("check "): f for n, f in found.items() if n.startswith("check ")}
+    for name in ("heat", "farm", "some", "alike", "wrong"):
+        one = reports[name]
+        assert set(one["ok"]) == {name != "wrong"} and set(one["reports"]) == {1}, (name, one)
+    assert "x              bug" in reports["wrong"]["text"][0] and "\n w  " in reports["some"]["text"][-1]
+    for name, form in {"raised": "GradientMismatchError", "refused": "UnsupportedError",
+                       "argument": "UsageError", "unmoved": "UsageError"}.items():
+        assert {raised for raised, _ in reports[name]["error"]} == {form}, name
+    first, *others = reports["shown"]["text"]
+    assert "given_by_some: ok" in first and not any(others) and not any(reports["shown"]["status"])
+
+
 def check_objects(found: dict[str, Any]) -> None:
     """What comes is told by those who send it."""
     objects = {n.removeprefix("objects "): f for n, f in found.items() if n.startswith("objects ")}

@@ -65,13 +65,16 @@ class MessageStatus:
 @dataclass(frozen=True)
 class Mail:
     """posted: requests not waited for, in order. gone: those that went with another one's wait, which nothing has been
-    sent behind. made: calls that have made communicators so far. shown: what each status says, a record. persistent:
+    sent behind. given: those that a wait has given; due: those that went with one for some of several, and that none
+    has given. made: calls that have made communicators so far. shown: what each status says, a record. persistent:
     messages that may be started; started: those that have been, each with its last request. collectives: so far, the
     handle of each communicator, and whether it is outside of all loops and branches. posting: whether the collectives
     are now those of requests."""
 
     posted: tuple[PostedMessage, ...] = ()
     gone: tuple[PostedMessage, ...] = ()
+    given: tuple[PostedMessage, ...] = ()
+    due: tuple[PostedMessage, ...] = ()
     made: tuple[object, ...] = ()
     shown: tuple[tuple[MessageStatus, View], ...] = ()
     persistent: tuple[PersistentMessage, ...] = ()

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.errors import unsupported
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.builder import cast
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, convert, describe, int_expr
 from sdfgad.frontend.layout import as_in_memory
-from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
+from sdfgad.frontend.mail import MessageStatus, PostedMessage
 from sdfgad.frontend.mpi_types import is_derived, typed_part
 from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewValue, is_int, is_number
 from sdfgad.frontend.views import to_int
@@ -56,15 +55,15 @@ def exchange(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue
         raise ctx.refuse("messages of several types that go at the same time", "wait for those of one type first",
                          "SG104")
     outgoing = [(_apart_from(ctx, m[0], [i[0] for i in incoming]), *m[1:]) for m in outgoing]
-    to = _numbers(ctx, communicator, [n for _, peer, tag in outgoing for n in (_peer(ctx, communicator, peer), tag)])
-    came = [n for _, peer, tag in incoming for n in (_source(ctx, communicator, peer), _tag(tag))]
-    frm, wild = _numbers(ctx, communicator, came), any(n == ANYBODY for n in came if not isinstance(n, IntValue))
+    to = numbers_of(ctx, communicator, [n for _, peer, tag in outgoing for n in (_peer(ctx, communicator, peer), tag)])
+    came = [n for _, peer, tag in incoming for n in (source_of(ctx, communicator, peer), tag_of(tag))]
+    frm, wild = numbers_of(ctx, communicator, came), any(n == ANYBODY for n in came if not isinstance(n, IntValue))
     wild = wild or status is not None
     record = ctx.builder.view(ctx.builder.declare(frm.shape, FLAG, "record")).view if wild else None
     outs = (*(m[0].view for m in incoming), *([record] if record is not None else []))
     _emit(ctx, outs, (*(m[0].view for m in outgoing), to, frm), kind=EXCHANGE, record=wild, dtype=buffers[0].dtype)
     if record is not None and status is not None:
-        _show(ctx, status, record)
+        show_status(ctx, status, record)
 
 
 def _apart_from(ctx: Context, buffer: ViewValue, others: Sequence[ViewValue]) -> ViewValue:
@@ -92,7 +91,7 @@ def _spans(view: View) -> list[tuple[int, int] | None]:
     return found
 
 
-def _show(ctx: Context, status: Value, record: View) -> None:
+def show_status(ctx: Context, status: Value, record: View) -> None:
     if not isinstance(status, MessageStatus):
         raise ctx.refuse(f"{describe(status)} as a status", "make it in the function, with MPI.Status()", "SG109")
     mail = ctx.builder.mail
@@ -118,7 +117,7 @@ def collective(ctx: Context, communicator: Any, kind: str, buffers: MessageBuffe
         check_type(ctx, one)
         if one.dtype != buffers.dtype:
             raise ctx.refuse(f"{kind} from {buffers.sent[0].dtype} to {one.dtype}", "give both the same type", "SG104")
-    numbers = _numbers(ctx, communicator, [_peer(ctx, communicator, root), *counts])
+    numbers = numbers_of(ctx, communicator, [_peer(ctx, communicator, root), *counts])
     more = {"passive": True} if passive or how != "sum" else {}
     if of_rank:
         more[OF_RANK] = True
@@ -130,7 +129,7 @@ def collective(ctx: Context, communicator: Any, kind: str, buffers: MessageBuffe
 
 
 def barrier(ctx: Context, communicator: Any) -> None:
-    _emit(ctx, (), (_numbers(ctx, communicator, [0]),), kind="barrier", count=0, dtype=FLAG)
+    _emit(ctx, (), (numbers_of(ctx, communicator, [0]),), kind="barrier", count=0, dtype=FLAG)
     _count(ctx, communicator)
 
 
@@ -145,6 +144,9 @@ def _emit(ctx: Context, outs: tuple[View, ...], ins: tuple[View, ...], **attrs: 
     if builder.mail.posted:
         raise ctx.refuse(f"a message while the one posted in line {_line(builder.mail.posted[0])} is not waited for",
                          "wait for requests before anything else is sent or received", "SG107")
+    if builder.mail.due:
+        raise ctx.refuse("a message behind a wait for some requests", "wait for all of them first: others may not come "
+                         "before it is sent", "SG107")
     if ORDER not in builder.arrays:
         builder.arrays[ORDER] = order_array()
         builder.born[ORDER] = ()
@@ -182,55 +184,6 @@ def _join(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue, V
         for buffer, peer, tag in given:
             held = buffer if into else ctx.builder.fresh_copy(buffer, "message")
             post(ctx, PostedMessage(communicator, held, into, peer, tag, ctx.builder.source, where, done=into))
-
-
-def wait_for(ctx: Context, requests: Sequence[Value]) -> None:
-    """All that is posted goes with the first wait; the waits for the rest of it must follow at once."""
-    builder = ctx.builder
-    started = dict(builder.mail.started)
-    requests = [started.get(r) if isinstance(r, PersistentMessage) else r for r in requests
-                if not isinstance(r, PersistentMessage) or r in started]
-    for one in requests:
-        if not isinstance(one, PostedMessage):
-            raise ctx.refuse(f"a wait for {describe(one)}", "wait for what Isend and Irecv gave", "SG109")
-    mine = [r for r in requests if isinstance(r, PostedMessage)]
-    here, mail = tuple(builder.regions), builder.mail
-    lost = [r for r in mine if r not in mail.posted and r not in mail.gone]
-    if lost or any(r.region != here for r in (*mine, *mail.posted)):
-        raise ctx.refuse("a wait that is not in the same block as its request, or not the first one behind it",
-                         "post and wait in one block, and wait for all requests before the next message", "SG107")
-    if any(r in mail.posted for r in mine):
-        builder.mail = replace(mail, posted=())
-        _go(ctx, mail.posted)
-        builder.mail = replace(builder.mail, gone=mail.posted)
-
-
-def _go(ctx: Context, posted: Sequence[PostedMessage]) -> None:
-    """The messages of all requests, one exchange for each communicator and type; or their collectives, in turn."""
-    collectives = [r.run for r in posted if r.run is not None]
-    if collectives and len(collectives) < len(posted):
-        # One after the other they would wait for ranks that wait for the other ones.
-        raise ctx.refuse("requests of collectives and of messages at the same time", "wait for those of one kind first",
-                         "SG107")
-    ctx.builder.mail = replace(ctx.builder.mail, posting=True)
-    for run in collectives:
-        run()
-    ctx.builder.mail = replace(ctx.builder.mail, posting=False)
-    if collectives:
-        return
-    if len({handle_of(r.communicator) for r in posted}) > 1:
-        raise ctx.refuse("requests of several communicators at the same time", "wait for those of one first", "SG107")
-    places = [r.buffer if r.brings is None else r.brings.found() for r in posted]
-    given = [(r.incoming, (place, r.peer, r.tag)) for r, place in zip(posted, places, strict=True) if place is not None]
-    exchange(ctx, posted[0].communicator, [m for into, m in given if not into],
-             [m for into, m in given if into])
-
-
-def check_waited(ctx: Context) -> None:
-    """Refuse a program that ends before its requests have gone."""
-    for one in ctx.builder.mail.posted:
-        raise unsupported(one.source, "a request that nothing waits for",
-                          "call Wait, or MPI.Request.Waitall for several", "SG107")
 
 
 # buffers and numbers
@@ -355,19 +308,19 @@ def _peer(ctx: Context, communicator: Any, peer: Value) -> Value:
     return peer
 
 
-def _source(ctx: Context, communicator: Any, peer: Value) -> Value:
+def source_of(ctx: Context, communicator: Any, peer: Value) -> Value:
     mpi = library()
     wild = peer is None or (mpi is not None and is_number(peer) and int(peer) == mpi.ANY_SOURCE)
     return ANYBODY if wild else _peer(ctx, communicator, peer)
 
 
-def _tag(tag: Value) -> Value:
+def tag_of(tag: Value) -> Value:
     mpi = library()
     wild = tag is None or (mpi is not None and is_number(tag) and int(tag) == mpi.ANY_TAG)
     return ANYBODY if wild else tag
 
 
-def _numbers(ctx: Context, communicator: Any, numbers: Sequence[Value]) -> View:
+def numbers_of(ctx: Context, communicator: Any, numbers: Sequence[Value]) -> View:
     """The communicator and these numbers: a constant that is no part of the code, or, where some of them are known at
     run time only, an array of the program."""
     values = [handle_of(communicator), *numbers]

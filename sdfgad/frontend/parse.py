@@ -27,7 +27,7 @@ from sdfgad.frontend.expressions import evaluate
 from sdfgad.frontend.ignored import tell
 from sdfgad.frontend.inlining import run_top, run_wrapper, top_frame
 from sdfgad.frontend.keyed import SetValue
-from sdfgad.frontend.messages import check_waited
+from sdfgad.frontend.mpi_waits import check_waited
 from sdfgad.frontend.numpy_table import METHODS
 from sdfgad.frontend.outside import outside, settle_contents
 from sdfgad.frontend.replaced import ReplacedFunction

@@ -115,6 +115,24 @@ def of_two_kinds(comm, x):
     return np.sum(total * got)
 
 
+def answered_at_once(comm, x):
+    """What comes second may wait for the answer to what came first."""
+    got, t = np.zeros((2, 4)), 0.0
+    requests = [comm.Irecv(got[k], source=0, tag=k) for k in range(2)]
+    for _ in range(2):
+        k = MPI.Request.Waitany(requests)
+        comm.Send(got[k], dest=0, tag=2)  # a message behind a wait for some requests
+        t += np.sum(got[k])
+    return t * np.sum(x)
+
+
+def asked(comm, x):
+    request = comm.Isend(x, (comm.rank + 1) % comm.size)
+    while not MPI.Request.Testall([request]):  # wait instead
+        pass
+    return np.sum(x)
+
+
 ALL = (pickled, one_sided, where_largest, not_waited, between, beyond, small_types, read_at_once, in_pieces,
        made_by_data, scattered_in_place, largest_complex, beyond_the_rows, typed_twice, typed_counts,
-       structures, turned_order, of_two_kinds)
+       structures, turned_order, of_two_kinds, answered_at_once, asked)

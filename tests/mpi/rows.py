@@ -117,6 +117,25 @@ def posted(comm, x):
     return x + x * np.sum(whole) + before * np.sum(swapped * swapped) + back * column
 
 
+def as_they_come(comm, x):
+    """Waits for some of several requests, in whatever order they are done; requests of nobody are none."""
+    others = [r for r in range(comm.size) if r != comm.rank]
+    y, weights = x * 1.0, np.arange(1, comm.size + 1).astype(x.dtype)
+    for _ in range(2):
+        got = [np.empty_like(y) for _ in others]
+        sent = [comm.Isend(np.sin(0.2 * y * (r + 1)), dest=r, tag=3) for r in others]
+        came = [comm.Irecv(got[k], source=r, tag=3) for k, r in enumerate(others)] + [MPI.REQUEST_NULL]
+        for _ in others:
+            status = MPI.Status()
+            k = MPI.Request.Waitany(came, status)
+            y = y + got[k] ** 2 * weights[status.Get_source()] * (others[k] + 1)
+        assert MPI.Request.Waitany(came) == MPI.UNDEFINED
+        left = len(sent)
+        while left > 0:
+            left -= len(MPI.Request.Waitsome(sent))
+    return y * x
+
+
 def empties(comm, x):
     """Nothing goes, by every collective: libraries look at addresses all the same."""
     e, f = np.empty(0, x.dtype), np.empty(0, x.dtype)
@@ -239,7 +258,8 @@ def typed(comm, x):
 
 
 ROWS: Mapping[str, Callable[..., Any]] = MappingProxyType({
-    f.__name__: f for f in (parts, told, requests, posted, empties, prefixes, products, in_place, extremes, typed)})
+    f.__name__: f
+    for f in (parts, told, requests, posted, as_they_come, empties, prefixes, products, in_place, extremes, typed)})
 
 
 def check_rows(names: Iterable[str], *dtypes: str, native: bool = False) -> None:

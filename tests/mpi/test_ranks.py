@@ -56,7 +56,7 @@ def test_three_ranks() -> None:
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
     check_silence(done.found)
-    check_rows(done.found, 9)
+    check_rows(done.found, 10)
     check_random(done.found, 12)
     check_distributed(done.found, 2)
     check_checks(done.found)
@@ -73,7 +73,7 @@ def test_what_all_ranks_hold_alike(on_two: dict[str, Any]) -> None:
 
 
 def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
-    check_rows(on_two, 20)
+    check_rows(on_two, 22)
 
 
 def test_messages_are_under_way_while_something_is_computed(on_two: dict[str, Any]) -> None:
@@ -110,7 +110,7 @@ def test_messages_in_lower_case_on_three_ranks() -> None:
 def test_compiled_parts_prefixes_products_and_places(count: int) -> None:
     done = run(count, "rows-native", "operations-complex128", timeout=500)
     assert done.status == 0, done.err[-4000:]
-    check_rows(done.found, 19 if count > 1 else 17)
+    check_rows(done.found, 21 if count > 1 else 19)
 
 
 def test_random_programs(on_two: dict[str, Any]) -> None:
@@ -167,7 +167,7 @@ def test_another_library(count: int) -> None:
     done = run(count, "samples", "rows-native", python=OPEN_MPI, timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 8)
-    check_rows(done.found, 19 if count > 1 else 17)
+    check_rows(done.found, 21 if count > 1 else 19)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
@@ -274,7 +274,7 @@ def test_refusals_have_lines(on_two: dict[str, Any]) -> None:
     lines = (Path(__file__).parent / "refused.py").read_text().splitlines()
     marked = {name: (k, text) for k, line in enumerate(lines, 1) if (text := line.partition("  # ")[2])
               for name in [_function_above(lines, k)]}
-    assert len(marked) == 18
+    assert len(marked) == 20
     for name, (line, text) in marked.items():
         errors = on_two[f"refused {name}"]["error"]
         assert {form for form, _ in errors} == {"UnsupportedError"}, name

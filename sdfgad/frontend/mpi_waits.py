@@ -1,0 +1,134 @@
+"""Waits for requests, for all of them or for some.
+
+MPI leaves open which of several requests are done first: here it is the order of the list.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from sdfgad.errors import unsupported
+from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import describe
+from sdfgad.frontend.mail import PersistentMessage, PostedMessage
+from sdfgad.frontend.messages import exchange, numbers_of, show_status, source_of, tag_of
+from sdfgad.frontend.mpi_objects import brought
+from sdfgad.frontend.values import ListValue, Value
+from sdfgad.ir.messages import ANYBODY
+from sdfgad.ranks import handle_of, library
+
+
+def posted_by(ctx: Context, request: Value) -> PostedMessage | None:
+    """What a request waits for; None of one that is not active."""
+    mpi = library()
+    if isinstance(request, PersistentMessage):
+        return dict(ctx.builder.mail.started).get(request)
+    if mpi is not None and isinstance(request, mpi.Request) and request == mpi.REQUEST_NULL:
+        return None
+    if not isinstance(request, PostedMessage):
+        raise ctx.refuse(f"a wait for {describe(request)}", "wait for what Isend and Irecv gave", "SG109")
+    return request
+
+
+def wait_for(ctx: Context, requests: Sequence[Value], first: PostedMessage | None = None) -> None:
+    """All that is posted goes with the first wait; the waits for the rest of it must follow at once. first: the one
+    that the wait gives, in place of all."""
+    builder = ctx.builder
+    active = (posted_by(ctx, one) for one in requests)
+    mine = [r for r in active if r is not None and r not in builder.mail.given]
+    here, mail = tuple(builder.regions), builder.mail
+    lost = [r for r in mine if r not in mail.posted and r not in mail.gone]
+    if lost or any(r.region != here for r in (*mine, *mail.posted)):
+        raise ctx.refuse("a wait that is not in the same block as its request, or not the first one behind it",
+                         "post and wait in one block, and wait for all requests before the next message", "SG107")
+    if any(r in mail.posted for r in mine):
+        builder.mail = replace(mail, posted=())
+        _go(ctx, mail.posted)
+        builder.mail = replace(builder.mail, gone=mail.posted)
+    given = mine if first is None else [first]
+    builder.mail = replace(builder.mail, given=(*mail.given, *given), due=tuple(
+        r for r in (*mail.due, *mine) if r not in given))
+
+
+def _go(ctx: Context, posted: Sequence[PostedMessage]) -> None:
+    """The messages of all requests, one exchange for each communicator and type; or their collectives, in turn."""
+    collectives = [r.run for r in posted if r.run is not None]
+    if collectives and len(collectives) < len(posted):
+        # One after the other they would wait for ranks that wait for the other ones.
+        raise ctx.refuse("requests of collectives and of messages at the same time", "wait for those of one kind first",
+                         "SG107")
+    ctx.builder.mail = replace(ctx.builder.mail, posting=True)
+    for run in collectives:
+        run()
+    ctx.builder.mail = replace(ctx.builder.mail, posting=False)
+    if collectives:
+        return
+    if len({handle_of(r.communicator) for r in posted}) > 1:
+        raise ctx.refuse("requests of several communicators at the same time", "wait for those of one first", "SG107")
+    places = [r.buffer if r.brings is None else r.brings.found() for r in posted]
+    given = [(r.incoming, (place, r.peer, r.tag)) for r, place in zip(posted, places, strict=True) if place is not None]
+    exchange(ctx, posted[0].communicator, [m for into, m in given if not into],
+             [m for into, m in given if into])
+
+
+def check_waited(ctx: Context) -> None:
+    """Refuse a program that ends before its requests have gone."""
+    for one in ctx.builder.mail.posted:
+        raise unsupported(one.source, "a request that nothing waits for",
+                          "call Wait, or MPI.Request.Waitall for several", "SG107")
+
+
+# some of several
+
+def waitany(ctx: Context, requests: Value, status: Value = None) -> Value:
+    """i = Waitany(reqs)   ->   all of them go with the first wait; i is the first one that no wait has given yet."""
+    return waitany_object(ctx, requests, status)[0]
+
+
+def waitany_object(ctx: Context, requests: Value, status: Value = None) -> tuple[Value, Value]:
+    pairs = _waiting(ctx, requests)
+    if not pairs:
+        return library().UNDEFINED, None  # type: ignore[union-attr]
+    place, first = pairs[0]
+    wait_for(ctx, [one for _, one in pairs], first)
+    if status is not None:
+        _tell(ctx, status, first)
+    return place, brought(first)
+
+
+def waitsome(ctx: Context, requests: Value, statuses: Value = None) -> Value:
+    """All that no wait has given yet: they may be done at the same time."""
+    return waitsome_objects(ctx, requests, statuses)[0]
+
+
+def waitsome_objects(ctx: Context, requests: Value, statuses: Value = None) -> tuple[Value, Value]:
+    if statuses is not None:
+        raise ctx.refuse("statuses of several requests", "leave them out: each request says whom it is of", "SG121")
+    pairs = _waiting(ctx, requests)
+    if not pairs:
+        return None, None
+    wait_for(ctx, [one for _, one in pairs])
+    here = len(ctx.builder.regions)
+    return ListValue([place for place, _ in pairs], here), ListValue([brought(one) for _, one in pairs], here)
+
+
+def _waiting(ctx: Context, requests: Value) -> Sequence[tuple[int, PostedMessage]]:
+    """The requests that no wait has given yet, with their places in the list."""
+    found = [(k, posted_by(ctx, one)) for k, one in enumerate(items_of(ctx, requests))]
+    return [(k, one) for k, one in found if one is not None and one not in ctx.builder.mail.given]
+
+
+def _tell(ctx: Context, status: Value, message: PostedMessage) -> None:
+    """Let a status say whom a message is of that is known to come from there."""
+    peer, tag = source_of(ctx, message.communicator, message.peer), tag_of(message.tag)
+    if message.run is not None or ANYBODY in (peer, tag):
+        raise ctx.refuse("the status of a request whose message may come from anybody", "give its receive a source and "
+                         "a tag", "SG121")
+    show_status(ctx, status, numbers_of(ctx, message.communicator, [peer, tag]))
+
+
+COMPLETIONS: Mapping[str, Callable[..., Value]] = MappingProxyType({
+    "Waitany": waitany, "waitany": waitany_object, "Waitsome": waitsome, "waitsome": waitsome_objects})
+"""Methods of the class of requests."""

@@ -106,7 +106,8 @@ def of_status(ctx: Context, status: MessageStatus, place: int) -> Value:
         raise ctx.refuse("a status of no message", "receive something with it first", "SG102")
     whole = ctx.builder.view(ctx.builder.arrays[record.array])
     one = ctx.builder.lazy((), FLAG, lambda _: whole.at((ix(place),)), frozenset({record.array}))
-    return to_int(ctx, ctx.builder.fresh_copy(one, "told"))
+    told = to_int(ctx, ctx.builder.fresh_copy(one, "told"))
+    return replace(told, dtype=None) if isinstance(told, IntValue) else int(told)  # one of Python's own
 
 
 def collective(ctx: Context, communicator: Any, kind: str, buffers: MessageBuffers, root: int = 0, how: str = "sum",

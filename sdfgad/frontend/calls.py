@@ -35,6 +35,7 @@ from sdfgad.frontend.known import (
 )
 from sdfgad.frontend.layout import laid_out
 from sdfgad.frontend.library_function import LibraryFunction
+from sdfgad.frontend.magnitudes import check_size
 from sdfgad.frontend.masking import CHOSEN, as_masked
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
@@ -291,6 +292,7 @@ def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keyw
             raise ctx.refuse(f"a call that fails: {error}", code="SG102") from error
     body = polyfills.body_of(callee) if isinstance(callee, type) else polyfills.routine(callee)
     if body is not None:
+        check_size(ctx, callee, arguments)
         return _polyfill(ctx, callee, body, [sparse.given(ctx, a) for a in arguments], keywords)
     if is_of_constants(callee) and callee.__module__.startswith(__package__):
         raise ctx.refuse("a library function of places or sizes that are not known before the call",

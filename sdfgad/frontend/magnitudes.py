@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import BOOL, INT, as_array, to_ix
+from sdfgad.frontend.elementwise import BOOL, INT, as_array, int_ix, to_ix
 from sdfgad.frontend.failing import fail, raise_if
 from sdfgad.frontend.growth import growing, only_floats, remainders, updated
 from sdfgad.frontend.merge import Kind, grows, kind_of
-from sdfgad.frontend.values import ArrayValue, IntValue, Value
+from sdfgad.frontend.values import ArrayValue, IntValue, Value, is_int
 from sdfgad.ir.algebra import cast
 from sdfgad.ir.expr import Expr, Index, call, const
 from sdfgad.ir.index import Elem, Ix, elem, of_atom
@@ -28,6 +29,29 @@ _LARGE_FACTOR = 2 ** 32
 """Larger than what counts of bytes and elements are multiplied with."""
 _POWERS = (np.power, np.left_shift)
 _TEXT = "an integer that leaves 64 bits, which Python's do not: use floats, 1.0 for 1 and 2.0 ** k for 2 ** k"
+
+
+_SIZES: Mapping[Callable[..., int], Callable[..., float]] = MappingProxyType({
+    math.factorial: lambda n: math.lgamma(n + 1),
+    math.perm: lambda n, k=None: math.lgamma(n + 1) - math.lgamma(n - min(n, n if k is None else k) + 1),
+    math.comb: lambda n, k: math.lgamma(n + 1) - math.lgamma(n - (j := min(k, n // 2)) + 1) - math.lgamma(j + 1)
+    + math.log(max(n, 1)),
+    math.lcm: lambda a, b: math.log(max(a, 1)) + math.log(max(b, 1))})
+"""Function of integers -> logarithm of the largest number on the way to its result, by the largest arguments."""
+
+
+def check_size(ctx: Context, function: Value, arguments: Sequence[Value]) -> None:
+    """Refuse a function of integers that the loops around may take beyond 64 bits. Short loops are written out then,
+    and Python computes it."""
+    places = [int_ix(a) for a in arguments if is_int(a)]
+    scope = ctx.builder.scope
+    counters = {r.var for r in scope.ranges}
+    if function not in _SIZES or all(i.symbols.isdisjoint(counters) for i in places):
+        return
+    most = [scope.bounds(i)[1] for i in places]
+    if any(n is None for n in most) or _SIZES[function](*(max(n or 0, 0) for n in most)) > math.log(_LARGEST):
+        raise ctx.refuse(f"a call of {function.__name__!r} that may leave 64 bits as loops go on",
+                         "use floats: math.gamma(n + 1) for a factorial, scipy.special.comb and perm", "SG102")
 
 
 def floating(ctx: Context, loop: ast.For | ast.While, kinds: Mapping[str, Kind]) -> dict[str, Kind]:

@@ -19,7 +19,6 @@ from sdfgad.frontend.elementwise import (
     describe,
     int_value,
     lift,
-    select,
     truth,
 )
 from sdfgad.frontend.generators import Yielding, interrupted, listed, only_numbers
@@ -34,9 +33,9 @@ from sdfgad.frontend.masking import (
     for_each_row,
     is_stored,
     makes_columns,
-    mask_view,
     of_one_length,
     same_mask,
+    stored_numbers,
     table_of,
 )
 from sdfgad.frontend.picked import Picked, asked
@@ -345,10 +344,7 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
     if isinstance(value, Masked) and is_stored(value):
         return value
     if isinstance(value, Masked):
-        zero = value.values.dtype.type(0)
-        stored = ctx.builder.fresh_copy(select(ctx, mask_view(ctx, value), value.values, zero), label)
-        ctx.builder.twin(stored, value.origins)
-        return Masked(stored, value.mask, value.key, table_of(ctx, value.mask), value.first)
+        return Masked(stored_numbers(ctx, value, label), value.mask, value.key, table_of(ctx, value.mask), value.first)
     if isinstance(value, Lazy):
         return constant_of(value) if constant_of(value) is not None else ctx.builder.materialise(value, label)
     return value

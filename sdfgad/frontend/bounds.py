@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from sdfgad.ir.index import Bounds, Elem, Ix, floordiv, ix, maximum, minimum, mod
 from sdfgad.ir.program import Range
 
-_NONE: Bounds = (None, None)
+UNKNOWN: Bounds = (None, None)
+"""Of integers of which nothing is known."""
 
 
 @dataclass
@@ -29,7 +30,7 @@ class KnownBounds:
         low, high = i.bounds(env)
         for sign in (-1, 1):
             reached = _extreme(i, ranges, sign)
-            found = reached.bounds(env) if reached is not None else _NONE
+            found = reached.bounds(env) if reached is not None else UNKNOWN
             low, high = (_tighter(max, low, found[0]), high) if sign < 0 else (low, _tighter(min, high, found[1]))
         for fact in self.facts:
             if (gap := (i - fact).const) is not None:
@@ -116,7 +117,7 @@ class KnownBounds:
         def one(atom: object) -> Ix | None:
             if not isinstance(atom, Elem):
                 return None
-            known[f"@{atom}"] = self.containers.get(atom.array, (0, None) if atom.array in self.unsigned else _NONE)
+            known[f"@{atom}"] = self.containers.get(atom.array, (0, None) if atom.array in self.unsigned else UNKNOWN)
             return ix(f"@{atom}")
 
         return (i.rebuild(one) if i.elems else i), known

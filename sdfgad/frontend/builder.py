@@ -15,6 +15,7 @@ from sdfgad.frontend.accesses import MOST_LOOPS, IndexedAccess
 from sdfgad.frontend.attempts import Assumed, AssumptionFailed, StatementNeeded
 from sdfgad.frontend.bounds import KnownBounds
 from sdfgad.frontend.flatten import MAP_VARIABLES, without_divisions
+from sdfgad.frontend.held import HeldIntegers
 from sdfgad.frontend.mail import Mail
 from sdfgad.frontend.numbering import ValueNumbers
 from sdfgad.frontend.sharing import READ_ONLY_HELP, SharedPlaces, refuse_sharing, refuse_stale
@@ -67,6 +68,8 @@ class Builder:
     def __post_init__(self) -> None:
         self.formulas = ValueNumbers(self.versions)
         self.counted: dict[str, Masked] = {}  # arrays that hold how much a mask selects
+        self.held = HeldIntegers(self.scope)
+        self.selected: dict[str, int] = {}  # what masks select from, and how often it had been written by then
 
     # names and containers
 
@@ -96,6 +99,7 @@ class Builder:
         self.check_dtype(dtype)
         array = Array(self.symbol(label), tuple(self.extent(n) for n in shape), dtype, role, self.source, label)
         self.arrays[array.name] = array
+        self.held.made(array)
         if dtype.kind in "ub":
             self.scope.unsigned.add(array.name)
         self.born[array.name] = tuple(self.regions)
@@ -173,6 +177,7 @@ class Builder:
         self.flush(array)
         if any(r.trips == 0 for r in domain):
             return
+        self.held.stored(array, index, e if op is None else None, domain, self.born.get(array) == tuple(self.regions))
         points, at, e = without_divisions(self.scope, domain, index, e)
         self.emit(Map(tuple(points), (Store(array, tuple(at), e, op),), self.source))
         self.touch(array)
@@ -184,6 +189,7 @@ class Builder:
             self.check_target(out.array)
             self.flush(out.array)
             self.touch(out.array)
+            self.held.lost(out.array)
         self.emit(Lib(op, tuple(outs), tuple(ins), attrs, self.source))
 
     def check_target(self, array: str) -> None:

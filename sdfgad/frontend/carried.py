@@ -5,6 +5,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from sdfgad.frontend.attempts import AssumptionFailed
 from sdfgad.frontend.chosen_texts import ChosenText
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, INT, describe
@@ -39,6 +40,7 @@ class Carry:
     around: SharedPlaces = field(default_factory=SharedPlaces)  # known at the end of the body, hence at its head too
     entry: SharedPlaces = field(default_factory=SharedPlaces)  # known before the first iteration
     arrays: frozenset[str] = frozenset()  # containers that exist before the body
+    versions: Mapping[str, int] = field(default_factory=dict)  # how often they have been written by then
     opened: dict[str, tuple[str, Value]] = field(default_factory=dict)  # name -> container, value at the head
     missed: int = 0  # how many names had been missed before the body
     floating: frozenset[str] = frozenset()  # integers that are floats here
@@ -170,7 +172,7 @@ def open_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> None:
         carry.opened[name] = (container, container_value(ctx, builder.arrays[container], kind))
     restore(ctx, carry)
     carry.missed = len(ctx.missed)
-    carry.entry, carry.arrays = builder.shared, frozenset(builder.arrays)
+    carry.entry, carry.arrays, carry.versions = builder.shared, frozenset(builder.arrays), dict(builder.versions)
     builder.shared = builder.shared.joined(carry.around)
 
 
@@ -183,6 +185,7 @@ def restore(ctx: Context, carry: Carry) -> None:
 
 def close_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> dict[str, Value]:
     """At the end of the body: check the kinds, store new values in the containers; the names as they are then."""
+    _check_selected(ctx, carry)
     loose = len(carry.fields.loose)
     carry.fields.name()
     if len(carry.fields.loose) > loose:
@@ -214,6 +217,13 @@ def close_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> dict[s
         carry.around = carry.around.joined(known)
         raise CarryCorrected
     return names
+
+
+def _check_selected(ctx: Context, carry: Carry) -> None:
+    """What a mask selects from is not written earlier in the body, hence in the next iteration."""
+    for name, version in ctx.builder.selected.items():
+        if name in carry.arrays and version > carry.versions.get(name, 0):
+            raise AssumptionFailed(name)
 
 
 def _exchanges(value: Value, targets: set[str], own: str) -> bool:

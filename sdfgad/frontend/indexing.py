@@ -25,6 +25,7 @@ from sdfgad.frontend.masking import (
     masked,
     of_columns,
     over_mask,
+    places_inside,
     same_mask,
     selected,
     side,
@@ -95,7 +96,11 @@ def _at_all(ctx: Context, base: ArrayValue, items: Value) -> tuple[Masked, tuple
     apart = any(not isinstance(i, Masked) and not is_int(i) for i in given[:lead + len(chosen)])
     if apart or not all(same_mask(first, i) and i.values.ndim == i.mask.ndim for i in chosen):
         raise ctx.refuse("places of a mask combined with other indices", "index the other dimensions first", "SG105")
-    return first, tuple(over_mask(ctx, i, 0) if isinstance(i, Masked) else i for i in given)
+    plain = all(isinstance(i, (Masked, slice, SliceValue)) or is_int(i) for i in given)
+    inside = [places_inside(ctx, i, n) if plain and isinstance(i, Masked) else None
+              for i, n in zip(given, base.shape, strict=False)] + [None] * (len(given) - base.ndim)
+    return first, tuple(i if not isinstance(i, Masked) else over_mask(ctx, i, 0) if there is None else there
+                        for i, there in zip(given, inside, strict=True))
 
 
 def _gather_selected(ctx: Context, base: ArrayValue, items: Value) -> Masked:

@@ -225,6 +225,38 @@ def over_mask(ctx: Context, m: Masked, outside: Value) -> ArrayValue:
     return select(ctx, mask_view(ctx, m), m.values, outside)
 
 
+def stored_numbers(ctx: Context, m: Masked, label: str) -> ViewValue:
+    """The values in an array: zero where the mask is off if they are computed. What has an array stays there as long
+    as the program does not change it, as nobody looks where the mask is off."""
+    values, builder = m.values, ctx.builder
+    if not isinstance(values, ViewValue) or m.origins:
+        made = builder.fresh_copy(over_mask(ctx, m, values.dtype.type(0)), label)
+        builder.twin(made, m.origins)
+        return made
+    array = values.view.array
+    if array in builder.assumed.fragile:
+        return builder.fresh_copy(values, label)
+    builder.frozen.add(array)
+    builder.selected[array] = builder.versions.get(array, 0)
+    return replace(values, readonly=False, copied=True)
+
+
+def places_inside(ctx: Context, m: Masked, extent: Ix) -> ArrayValue | None:
+    """Selected places as they are, where those that are not selected lie in the array, too; None otherwise."""
+    builder, size = ctx.builder, extent.const
+    if not isinstance(m.values, ViewValue) or m.values.view.array in builder.assumed.fragile:
+        return None
+    array = m.values.view.array
+    low, high = builder.held.bounds(array, m.values.view.index)
+    if size is None or low is None or high is None or not -size <= low <= high < size:
+        return None
+    builder.frozen.add(array)
+    if m.values.whole:
+        builder.know(array, (low, high))
+    builder.selected[array] = builder.versions.get(array, 0)
+    return m.values
+
+
 def mask_view(ctx: Context, m: Masked) -> ArrayValue:
     """The mask, extended by the dimensions that only the values have."""
     extra = m.values.ndim - m.mask.ndim

@@ -157,7 +157,7 @@ def fill_copy(ctx: Context, array: str, kind: Kind, name: str, value: Value, nam
     stale = False
     if isinstance(value, Lazy) and value.stored is None:
         origins = set(value.origins)
-    if isinstance(value, ViewValue) and value.shape:
+    if isinstance(value, ViewValue) and value.shape and not value.copied:
         base = value.view.array
         origins = set(builder.shared.relatives(base))
         stale = base in builder.shared.stale

@@ -53,7 +53,7 @@ def merging(merge: Callable[[str, Value, Value], Value]) -> Callable[[str, Value
         mask = next((m for a, b, m in chosen if same_mask(a, first) and same_mask(b, second)), None)
         if mask is None:
             mask = first.mask if same(first.mask, second.mask) else merge(f"{name}_mask", first.mask, second.mask)
-        values = merge(name, first.values, second.values)
+        values = first.values if same(first.values, second.values) else merge(name, first.values, second.values)
         if isinstance(values, Maybe) or isinstance(mask, Maybe):
             return values if isinstance(values, Maybe) else mask
         chosen.append((first, second, mask))

@@ -68,6 +68,7 @@ class ViewValue(ArrayValue):
     scalar: bool = False
     weak: bool = False
     readonly: bool = False
+    copied: bool = False  # NumPy has copied it: the container is that of another name as long as neither is updated
 
     @property
     def shape(self) -> Shape:  # type: ignore[override]

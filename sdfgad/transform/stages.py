@@ -20,6 +20,7 @@ from sdfgad.transform.fusion.rename_versions import rename_versions
 from sdfgad.transform.fusion.shared_values import share_values
 from sdfgad.transform.nans import end_at_first_nan
 from sdfgad.transform.normal.bounds import bound_loops
+from sdfgad.transform.normal.divided_loops import nest_divided_loops
 from sdfgad.transform.normal.masks import inline_masks
 from sdfgad.transform.normal.normalise import normalise
 from sdfgad.transform.normal.parallelise import parallelise
@@ -59,9 +60,13 @@ WRITE_OUT_PLACES = Pass(
     write_out_places,
     "Neighbours under an index array are affine: their derivatives collect where they would scatter.",
     {"inline_masks": "an index is seen where it is used"})
+NEST_DIVIDED_LOOPS = Pass(
+    nest_divided_loops, "Iterations that store at `y[k // m, k % m]` are seen to be independent.",
+    {"write_out_places": "the places were in a table"})
 PARALLELISE = Pass(
     parallelise,
-    "Independent iterations become a map, which reverses as one statement; a sum of a recurrence needs no temporary.")
+    "Independent iterations become a map, which reverses as one statement; a sum of a recurrence needs no temporary.",
+    {"nest_divided_loops": "rows and columns of a place are told apart in a nest"})
 SHARE_VALUES = Pass(share_values, "Equal values are computed and recorded once.")
 PAD_SHIFTED_COPIES = Pass(
     pad_shifted_copies, "What is rolled has halos: neighbours are read where they are, and recorded once.",
@@ -148,9 +153,9 @@ END_AT_FIRST_NAN = Pass(end_at_first_nan, "Where NaN comes from can be told only
 
 PREPARE = Stage("prepare", (
     REMOVE_DEAD_CODE, TABULATE, BOUND_LOOPS, FACTORISE_SUMS, WRITE_OUT_MADE, FUSE_POINTWISE, INLINE_MASKS,
-    WRITE_OUT_PLACES, PARALLELISE, WRITE_OUT_PLACES, FUSE_POINTWISE, SHARE_VALUES, PAD_SHIFTED_COPIES,
-    PROPAGATE_SHIFTED_COPIES, PART_VERSIONS, TAKE_REAL_PARTS, SUM_OVER_PAIRS, NORMALISE, HOIST_INVARIANTS,
-    COLLAPSE_EQUAL_ROWS), PREPARED)
+    WRITE_OUT_PLACES, NEST_DIVIDED_LOOPS, PARALLELISE, WRITE_OUT_PLACES, FUSE_POINTWISE, SHARE_VALUES,
+    PAD_SHIFTED_COPIES, PROPAGATE_SHIFTED_COPIES, PART_VERSIONS, TAKE_REAL_PARTS, SUM_OVER_PAIRS, NORMALISE,
+    HOIST_INVARIANTS, COLLAPSE_EQUAL_ROWS), PREPARED)
 """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
 TRIM = Stage("trim", (
     REMOVE_DEAD_CODE, WRITE_OUT_THIN, FOLD_ZEROING, PROPAGATE_BROADCASTS,

@@ -230,7 +230,7 @@ def test_compiled():
 
 def test_one_mask_for_all_that_share_it():
     names = parse(results_at_their_places, (X,)).program.arrays
-    assert sum(n.startswith(("z_", "places_")) for n in names) == 3  # a mask, numbers, places
+    assert sum(n.startswith(("z_", "places_")) for n in names) == 1  # numbers: places stay as they are
 
 
 def stored_at_their_rows(x):

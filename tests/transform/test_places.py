@@ -12,6 +12,7 @@ from sdfgad.ir.index import elem, ix
 from sdfgad.ir.program import Array, If, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import reads, statements
 from sdfgad.transform.normal.places import write_out_places
+from tests.frontend.checking import check_both_modes
 from tests.support.build import BOOL, F8, I8, at, each, loop, put, span
 from tests.support.oracle import check_same
 
@@ -120,3 +121,39 @@ def test_gradients(function: Any, n: int) -> None:
     h = 1e-6
     slope = (function(u + h * d, 3) - function(u - h * d, 3)) / (2 * h)
     np.testing.assert_allclose(np.sum(found * d), slope, rtol=1e-7)
+
+
+def _of_several_dimensions(x):
+    i, j = np.mgrid[0:4, 0:3]
+    a = np.zeros((4, 3))
+    a[i, j] = x[i] * x[j + 1]
+    a[j, i % 3] += x[i + j]
+    return np.sum(a * a * (i + 2 * j))
+
+
+def _of_which_one_is_changed(x):
+    g = np.mgrid[0:4, 0:3]
+    g[0, 1, 1] = 0
+    return np.sum(x[g[0]] * x[g[1] + 2] * g[1] * g[0])
+
+
+def _by_rows_and_columns(x):
+    i, j = np.indices((4, 3))
+    k, m = np.meshgrid(np.arange(7), np.arange(5))
+    return sum(np.sum(x[i[:, n]] * x[j[:, n + 1]] * x[i[n, :]][0]) for n in range(2)) + np.sum((x[k] * x[m]) ** 2)
+
+
+@pytest.mark.parametrize("fn", [_of_several_dimensions, _of_which_one_is_changed, _by_rows_and_columns])
+def test_grids(fn: Any) -> None:
+    check_both_modes(fn, (np.linspace(0.35, 3.1, 7),))
+
+
+def test_parts_of_a_grid_are_written_out() -> None:
+    arrays = {n: Array(n, (N,), F8, "argument") for n in "xy"} | {"p": Array("p", (2, N), I8)}
+    parts = tuple(Map((span("k", 0, N),), (Store("p", (ix(part), ix("k")), value),))
+                  for part, value in ((0, Index(ix(N - 1) - ix("k"), I8)), (1, K)))
+    use = each(span("i", 0, N), put("y", (elem("p", (ix(1), ix("i"))) % N,), at("x", elem("p", (ix(0), ix("i"))))))
+    before = Program("p", arrays, ("x", "y"), (*parts, use)).but(live_out=frozenset("y"))
+    after = write_out_places(before)
+    check_same(before, after)
+    assert "p" not in reads(after.body[-1])

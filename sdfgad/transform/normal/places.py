@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from sdfgad.ir.index import Atom, Elem, Ix, Mod, ix
 from sdfgad.ir.program import Block, Map, Program, Stmt, Store
 from sdfgad.ir.walk import map_stmt_indices, reads, rebuild, statements, writes
 from sdfgad.thresholds import thresholds
+from sdfgad.transform.normal.grids import Grid, grids
 from sdfgad.transform.normal.tables import value_of
 
 
@@ -19,10 +20,12 @@ def write_out_places(program: Program) -> Program:
     """map k = 0:n: p[k] = (k + 1) % n ; map i: y[i] = x[p[i]]   ->   map i: y[i] = x[(i + 1) % n]
 
     For temporaries outside `seen` that one map fills, from numbers and its variable, and for constant tables, whose
-    places lie evenly apart or go once around. Neighbours under such places can be told apart from the others, and
-    their derivatives collect where they would scatter.
+    places lie evenly apart or go once around; and for those of several dimensions, `i, j = np.mgrid[0:n, 0:m]`, the
+    parts of which maps outside loops fill with places. Neighbours under such places can be told apart from the
+    others, and their derivatives collect where they would scatter.
     """
-    found = dict(_rows(program, {*program.live_out, *_elsewhere(program)}))
+    seen = {*program.live_out, *_elsewhere(program)}
+    found = dict(_rows(program, seen)) | grids(program, seen)
     if not found:
         return program
     body = rebuild(program.body, lambda s: _written_out(s, found))
@@ -39,9 +42,13 @@ class _Progression:
     low: int
     high: int
 
-    def at(self, k: Ix) -> Ix:
-        place = k * self.step + self.first
+    def at(self, places: Sequence[Ix]) -> Ix:
+        place = places[0] * self.step + self.first
         return place % self.around if self.around else place
+
+    def between(self, _: Sequence[Ix]) -> tuple[int, int]:
+        """The least and the largest of all."""
+        return self.low, self.high
 
 
 def _elsewhere(program: Program) -> set[str]:
@@ -88,32 +95,36 @@ def _row(table: np.ndarray) -> _Progression | None:
     return None
 
 
-def _written_out(stmt: Stmt, found: Mapping[str, _Progression]) -> Block:
-    """A statement with places in place of the arrays; nothing for one that fills such an array."""
+def _written_out(stmt: Stmt, found: Mapping[str, _Progression | Grid]) -> Block:
+    """A statement with places in place of the arrays; nothing for one that fills such an array of one dimension."""
     if not isinstance(stmt, Map) or found.keys().isdisjoint(reads(stmt) | writes(stmt)):
         return (stmt,)
     if not found.keys().isdisjoint(writes(stmt)):
-        return ()
+        return (stmt,) if any(isinstance(found.get(n), Grid) for n in writes(stmt)) else ()
 
     def idle(atom: Atom) -> Ix | None:
         """What is left of a remainder that changes nothing."""
         part = atom.parts[0] if isinstance(atom, Mod) else None
-        row = found.get(_only(part)) if part is not None else None
+        elem = _only(part) if part is not None else None
         divisor = atom.parts[1].const if isinstance(atom, Mod) else None
-        return part if row is not None and divisor is not None and 0 <= row.low <= row.high < divisor else None
+        if elem is None or elem.array not in found or divisor is None:
+            return None
+        low, high = found[elem.array].between(elem.parts)
+        return part if 0 <= low <= high < divisor else None
 
     def place(atom: Atom) -> Ix | None:
-        return found[atom.array].at(atom.parts[0]) if isinstance(atom, Elem) and atom.array in found else None
+        return found[atom.array].at(atom.parts) if isinstance(atom, Elem) and atom.array in found else None
 
     def value(e: Expr) -> Expr | None:
-        return Index(found[e.array].at(e.index[0]), e.dtype) if isinstance(e, Load) and e.array in found else None
+        number = found[e.array].at(e.index) if isinstance(e, Load) and e.array in found else None
+        return None if number is None else Index(number, e.dtype)
 
     made = map_stmt_indices(stmt, lambda i: i.rebuild(idle).rebuild(place) if i.elems else i)
     assert isinstance(made, Map)
     return (replace(made, body=tuple(replace(p, expr=rewrite(p.expr, value)) for p in made.body)),)
 
 
-def _only(place: Ix) -> str:
-    """The array that a place is an element of, and nothing else."""
+def _only(place: Ix) -> Elem | None:
+    """The element of an array that a place is, and nothing else."""
     atoms = place.terms[0][0] if len(place.terms) == 1 and place.terms[0][1] == 1 else ()
-    return atoms[0].array if len(atoms) == 1 and isinstance(atoms[0], Elem) else ""
+    return atoms[0] if len(atoms) == 1 and isinstance(atoms[0], Elem) else None

@@ -107,8 +107,7 @@ class Builder:
 
     def extent(self, n: Ix) -> int:
         """The largest value of an extent."""
-        high = self.scope.bounds(n)[1]
-        if high is None:
+        if (high := self.scope.bounds(n)[1]) is None:
             raise unsupported(self.source, f"an array of a size only known at run time: {n}",
                               "give it a size that does not depend on the data", "SG103")
         return max(high, 0)
@@ -121,9 +120,8 @@ class Builder:
     def view(self, array: Array, shape: Shape | None = None, weak: bool = False, scalar: bool = False) -> ViewValue:
         """A container's data, or the part of it that `shape` uses."""
         whole = view_of(array)
-        if shape is not None:
-            whole = View(array.name, shape, whole.index, array.dtype)
-        return ViewValue(whole, scalar=scalar, weak=weak)
+        part = whole if shape is None else View(array.name, shape, whole.index, array.dtype)
+        return ViewValue(part, scalar=scalar, weak=weak)
 
     def constant(self, value: np.ndarray, label: str) -> ViewValue:
         """Data known while translating, as a container of role "constant"."""
@@ -267,8 +265,7 @@ class Builder:
     def fresh_copy(self, value: ArrayValue, label: str, dtype: np.dtype | None = None) -> ViewValue:
         """Store a value or a copy of a view in a fresh container."""
         domain, position = self.domain(value.shape)
-        e = value.at(position)
-        reads, number = value.reads, self._number(value)
+        e, reads, number = value.at(position), value.reads, self._number(value)
         self.consume(value)
         array = self.declare(value.shape, dtype or value.dtype, label)
         if not value.shape:

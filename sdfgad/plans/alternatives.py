@@ -176,7 +176,7 @@ def _floor(found: Alternative) -> Alternative:
     """The smallest program known; this very one when nothing else can be made."""
     choice = found.choice
     try:
-        smallest = choice.floor if choice.question.items else choice.stored
+        smallest = choice.floor
     except (PlanNotExecutable, UsageError):
         return found
     return _as_found(choice, smallest) if smallest.peak < found.emission.peak else found

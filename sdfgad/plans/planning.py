@@ -38,6 +38,8 @@ ATTEMPTS = 6
 MORE_ATTEMPTS = 2
 NEAR_SMALLEST = 0.05
 """What is so little above the smallest program, of that, is not tried before it."""
+NEAR_LEANEST = 0.005, 0.02, 0.05
+"""Parts of the least bytes by the model: plans with so many more are looked at, as one may be the smallest."""
 WORTHWHILE = 0.02
 """Of the limit: so much more than the model has to see too much before a plan above its bound is tried."""
 CACHED_GAIN = 1.1
@@ -148,17 +150,36 @@ class Choice:
 
     @cached_property
     def floor(self) -> Emission:
-        """The smallest gradient program the planner knows of. Now and then another one is a few bytes smaller, which to
-        find out would take as long as the rest of the planning.
+        """The smallest gradient program the planner knows of.
 
         To compute values where they are read may keep others alive, so without that it may be smaller; where the model
-        of the solver sees that it is not, no program is made for it.
+        of the solver sees that it is not, no program is made for it. Of a large program, which takes long to make, no
+        others are made to find one that is a few bytes smaller.
         """
         own = self._smallest()
-        if not (self.light and self.stored.recomputed):
-            return own
-        other = replace(self, light=False)
-        return own if other._foreseen >= own.peak else min((own, other._smallest()), key=lambda e: e.peak)
+        if self.light and self.stored.recomputed:
+            other = replace(self, light=False)
+            own = own if other._foreseen >= own.peak else min((own, other._smallest()), key=lambda e: e.peak)
+        large = sum(1 for _ in statements(self.stored.whole.body)) >= thresholds().large_program
+        return own if large or self._leanest is None else self._lower(own)
+
+    def _lower(self, own: Emission) -> Emission:
+        """What is smaller than the smallest program by the model, which knows nothing of places in memory: programs of
+        plans that it takes for little larger, and of lower limits until none is kept."""
+        lowest = self._leanest.peak_bytes if self._leanest else 0
+        for part in NEAR_LEANEST:
+            schedule = Planner(self.question).fastest(Bounds(peak=int(lowest * (1 + part))))
+            own = own if schedule is None else min((own, self._emitted_or(own, schedule)), key=lambda e: e.peak)
+        while (smaller := self._fitting(own.peak - 1)) is not None:
+            own = smaller
+        return own
+
+    def _emitted_or(self, other: Emission, schedule: SchedulePlan) -> Emission:
+        """The program of a schedule; another one where it cannot be made."""
+        try:
+            return self.emitted(schedule)
+        except PlanNotExecutable:
+            return other
 
     def _fitting(self, limit: int) -> Emission | None:
         """A program within a limit, the smallest plan aside: what the model takes for larger may come out smaller."""

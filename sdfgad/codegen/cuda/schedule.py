@@ -43,7 +43,7 @@ ASKED = "numbers that the host asks for"
 """Their common name in the block of a call; no array has one like it."""
 NUMBER = 8
 """Bytes of one of them."""
-GAIN = 0.8
+GAIN = 0.9
 """Part of the estimated time that another form has to come down to: waits in loops on the device are not in it."""
 MORE, LITTLE = 0.01, 1 << 16
 """The part of the bytes of a call by which these may grow for the sake of fewer launches, and bytes that are no

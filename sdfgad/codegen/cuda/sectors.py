@@ -7,6 +7,7 @@ that data name are taken for neighbours.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -29,6 +30,7 @@ from sdfgad.codegen.cuda.work import (
     Part,
     ThreadLoop,
 )
+from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Loop, Range
 from sdfgad.thresholds import thresholds
 
@@ -49,12 +51,22 @@ class KernelRun:
 
 @dataclass(frozen=True)
 class SectorMoves:
-    """Of one run of a kernel, for one array and all accesses that differ in a distance alone. least: bytes of the
-    sectors that hold the elements; moved: of those that blocks ask for."""
+    """Of one run of a kernel, for one array and all accesses of one formula. least: bytes of the sectors that hold the
+    elements; moved: of those that blocks ask for."""
 
     array: str
     least: float
     moved: float
+
+
+@dataclass(frozen=True)
+class SectorFormula:
+    """Accesses to an array that differ in numbers alone. steps: how far elements are from each other along each
+    variable. places: of those dimensions that no variable walks along, where the accesses are, each once."""
+
+    array: str
+    steps: Mapping[str, int]
+    places: tuple[int, ...]
 
 
 def runs(items: DeviceItems, arrays: Mapping[str, Array]) -> Iterator[KernelRun]:
@@ -80,16 +92,23 @@ def _runs(items: DeviceItems, frame: Frame, times: int) -> Iterator[KernelRun]:
 
 def moves(run: KernelRun, arrays: Mapping[str, Array], lie: Distances) -> Iterator[SectorMoves]:
     """What a kernel moves, where arrays lie so."""
-    for array, steps in _formulas(run, lie):
-        size = arrays[array].dtype.itemsize
+    own = {s.var for s in (*run.kernel.box, *run.kernel.terms)}
+    for one in _formulas(run, lie):
+        steps, size = one.steps, arrays[one.array].dtype.itemsize
         count = prod(run.counts[v] for v in steps)
         sides = tuple((s.count, steps.get(s.var, 0)) for s in run.kernel.box)
         terms = tuple((s.count, steps.get(s.var, 0)) for s in run.kernel.terms)
-        own = {s.var for s in (*run.kernel.box, *run.kernel.terms)}
         loops = tuple((run.counts[v], step) for v, step in steps.items() if v not in own)
-        factor = _of_block(sides, terms, run.kernel.beside, run.kernel.across, loops[-1:], size)
-        apart = min((abs(step) for step in steps.values()), default=1)
-        yield SectorMoves(array, float(count * min(apart * size, max(SECTOR, size))), count * size * factor)
+        taken = _of_block(sides, terms, run.kernel.beside, run.kernel.across, loops[-1:], size, one.places)
+        yield SectorMoves(one.array, float(count * _least(one, size)), count * taken)
+
+
+def _least(one: SectorFormula, size: int) -> int:
+    """Bytes of sectors for one element of each place: those of neighbours are its own where they lie close."""
+    apart = min((abs(step) for step in one.steps.values()), default=1)
+    whole = max(SECTOR, size)
+    sectors = Counter(row for row, _ in {(p // apart, p % apart * size // whole) for p in one.places})
+    return sum(min(apart * size, count * whole) for count in sectors.values())
 
 
 Digits = tuple[tuple[int, int], ...]
@@ -97,8 +116,9 @@ Digits = tuple[tuple[int, int], ...]
 
 
 @lru_cache(maxsize=1 << 14)
-def _of_block(sides: Digits, terms: Digits, beside: int, across: int | None, inner: Digits, size: int) -> float:
-    """How many times the bytes of its elements a block moves for one access by all of its threads; where all of them
+def _of_block(sides: Digits, terms: Digits, beside: int, across: int | None, inner: Digits, size: int,
+              places: tuple[int, ...]) -> float:
+    """Bytes that a block moves for each element that its threads touch at one of the places, of all of them; where they
     touch one element, as many blocks as it has threads. inner: the loop inside of a thread whose next turns find few
     sectors in the nearest cache."""
     thread = np.arange(BLOCK)
@@ -114,10 +134,10 @@ def _of_block(sides: Digits, terms: Digits, beside: int, across: int | None, inn
     if inner and len(elements) <= FEW:
         elements = np.unique(np.add.outer(elements, np.arange(min(inner[0][0], SECTOR // size or 1)) * inner[0][1]))
     sectors, end = 0, None
-    for element in elements.tolist():  # rows may begin anywhere
+    for element in np.unique(np.add.outer(elements, places)).tolist():  # rows may begin anywhere
         if end is None or element * size >= end:
             sectors, end = sectors + 1, element * size + SECTOR
-    return max(1.0, sectors * max(SECTOR, size) / (len(elements) * size))
+    return max(float(size), sectors * max(SECTOR, size) / len(elements))
 
 
 def _places(number: np.ndarray, sides: Digits) -> np.ndarray:
@@ -125,7 +145,7 @@ def _places(number: np.ndarray, sides: Digits) -> np.ndarray:
     number = number % max(1, prod(count for count, _ in sides))
     place = np.zeros_like(number)
     for count, step in reversed(sides):
-        place, number = place + number % count * step, number // count
+        place, number = place + number % max(1, count) * step, number // max(1, count)
     return place
 
 
@@ -171,25 +191,30 @@ def _of_sums(kernel: DeviceKernel) -> Iterator[DeviceKernel]:
             yield replace(kernel, terms=(*kernel.terms[:k], *kernel.terms[k + 1:], last), beside=beside)
 
 
-def _formulas(run: KernelRun, lie: Distances) -> Iterator[tuple[str, dict[str, int]]]:
-    """How far elements are from each other along each variable, for accesses that differ in more than a distance."""
-    seen: set[tuple[str, tuple[tuple[str, int], ...]]] = set()
+def _formulas(run: KernelRun, lie: Distances) -> Iterator[SectorFormula]:
+    """Of all accesses; those that differ in a distance along a variable alone are one."""
+    found: dict[tuple[str, tuple[tuple[str, int], ...], Ix], tuple[dict[str, int], set[int]]] = {}
     for look in run.kernel.looks:
         if look.array in lie:
-            steps = _steps(look, run.counts, lie[look.array])
-            key = look.array, tuple(sorted(steps.items()))
-            if key not in seen:
-                seen.add(key)
-                yield look.array, steps
+            steps, fixed = _steps(look, run.counts, lie[look.array])
+            number = next((c for atoms, c in fixed.terms if not atoms), 0)
+            _, places = found.setdefault((look.array, tuple(sorted(steps.items())), fixed - number), (steps, set()))
+            places.add(number)
+    for (array, *_), (steps, places) in found.items():
+        yield SectorFormula(array, steps, tuple(sorted(places)))
 
 
-def _steps(look: Look, counts: Mapping[str, int], distances: tuple[int, ...]) -> dict[str, int]:
+def _steps(look: Look, counts: Mapping[str, int], distances: tuple[int, ...]) -> tuple[dict[str, int], Ix]:
+    """How far elements are from each other along each variable, and what the dimensions without any come to."""
+    walked = [(i, s) for i, s in zip(look.index, distances, strict=True) if not i.symbols.isdisjoint(counts)]
     found = {}
     for var in counts:
-        step = sum((i.coefficient(var) or 0) * s for i, s in zip(look.index, distances, strict=True))
+        factors = ((i.coefficient(var), s) for i, s in walked)
+        step = sum(s if factor is None else factor * s for factor, s in factors)
         if step:
             found[var] = step
-    return found
+    return found, sum((i * s for i, s in zip(look.index, distances, strict=True)
+                       if i.symbols.isdisjoint(counts)), ix(0))
 
 
 def in_order(arrays: Mapping[str, Array]) -> Distances:

@@ -13,6 +13,7 @@ from npbench_suite.device.registers import derived
 from npbench_suite.device.sectors import LARGE, MOST, Moved, moved_by
 from sdfgad.arrays import Spec
 from sdfgad.calls.arguments import bind
+from sdfgad.codegen.cuda.layout import moved_by as moved_in_all
 from sdfgad.codegen.cuda.schedule import scheduled
 from sdfgad.pipeline import Request, derive
 from sdfgad.thresholds import changed, thresholds
@@ -77,6 +78,36 @@ def test_a_warp_covers_rows_and_columns() -> None:
     assert all(m.ratio == 1.0 for m in moved(turned, 4096, 4096))
     with changed(turned_cost=0.0):
         assert max(m.ratio for m in moved(turned, 4096, 4096)) == 2.5
+
+
+def of_rows(x: np.ndarray) -> float:
+    return np.sum(x[0] * x[1] * x[2])
+
+
+def of_columns(x: np.ndarray) -> float:
+    return np.sum(x[:, 0] * x[:, 1] * x[:, 2])
+
+
+def looked_up(x: np.ndarray, places: np.ndarray) -> float:
+    return np.sum(x[places] * np.sin(x))
+
+
+MILLION = 1_000_000
+
+
+@pytest.mark.parametrize("function, arguments, megabytes", [
+    (of_rows, (Spec((3, MILLION), np.dtype("f8")),), 48.0),
+    (of_columns, (Spec((MILLION, 3), np.dtype("f8")),), 48.0),  # in each other's sectors
+    (of_columns, (Spec((MILLION, 16), np.dtype("f8")),), 192.0),  # a sector of each row, read and written, and cleared
+    (looked_up, (Spec((MILLION,), np.dtype("f8")), np.arange(MILLION)), 48.0),
+], ids=["rows", "columns of three", "columns of sixteen", "looked up"])
+def test_accesses_that_differ_in_a_row_count_each(function: Callable[..., Any], arguments: tuple[Any, ...],
+                                                  megabytes: float) -> None:
+    """As the runtime of the tests counts the sectors of blocks; numbers that lie in one sector count once."""
+    with sdfgad.config(device="gpu"):
+        made = derive(function, bind(function, arguments, {}), Request(("x",), None, None, False))
+        device = scheduled(made.program)
+    assert moved_in_all(device.items, device.arrays) / 1e6 == pytest.approx(megabytes, rel=1e-3)
 
 
 def below_in_rows(x: np.ndarray) -> float:

@@ -331,12 +331,13 @@ class Builder:
         return (dict(self.arrays), dict(self.constants), set(self.taken), dict(self.born), dict(self.scope.containers),
                 set(self.scope.unsigned), set(self.mutated), set(self.frozen), set(self.managed),
                 dict(self.growing), self.shared, len(self.blocks[-1]), self.statements, self.source, len(self.accesses),
-                self.lazies, len(self.failures), self.mail, [(g, g.now) for g in self.grown])
+                self.lazies, len(self.failures), self.mail, [(g, g.now) for g in self.grown], self.held.state())
 
     def rollback(self, state: tuple) -> None:
         """Names are free again, so nothing known of a container made since then may outlive it."""
         (arrays, constants, taken, born, containers, unsigned, mutated, frozen, managed, growing, self.shared, length,
-         self.statements, self.source, accesses, lazies, failures, self.mail, grown) = state
+         self.statements, self.source, accesses, lazies, failures, self.mail, grown, held) = state
+        self.held.back(held)
         self.grown = [g for g, _ in grown]
         for made, now in grown:
             made.now = now
@@ -347,9 +348,8 @@ class Builder:
         self.any_order.intersection_update(arrays)
         self.counted = {n: mask for n, mask in self.counted.items() if n in arrays}
         del self.blocks[-1][length:]
-        for value in list(self.live):
-            if value.order > lazies or value.stored is None and not value.sources <= self.arrays.keys():
-                self.live.discard(value)
+        self.live.difference_update([v for v in self.live if v.order > lazies or (
+            v.stored is None and not v.sources <= self.arrays.keys())])
 
     def inner(self, array: str) -> bool:
         """Whether the current point lies in a region deeper than the one the container was made in."""

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TypeAlias
 
@@ -25,7 +25,7 @@ class HeldIntegers:
     def __init__(self, scope: KnownBounds) -> None:
         self._scope = scope
         self._shapes: dict[str, tuple[int, ...]] = {}
-        self._parts: dict[str, dict[Part, Bounds]] = {}
+        self._parts: dict[str, Mapping[Part, Bounds]] = {}
         self._others: dict[str, Bounds] = {}
 
     def made(self, array: Array) -> None:
@@ -42,13 +42,23 @@ class HeldIntegers:
 
     def stored(self, array: str, index: Sequence[Ix], e: Expr | None, domain: Sequence[Range], always: bool) -> None:
         """`array[index] = e` over a domain. always: whatever way the program has taken since the array was made."""
+        if array not in self._shapes:
+            return  # of another program: nothing is known of it
         numbers = UNKNOWN if e is None else self._of(e, domain)
-        part = _part(index, domain, self._shapes.get(array, ())) if always else None
+        part = _part(index, domain, self._shapes[array]) if always else None
         parts = self._parts.get(array, {})
         if part is not None and (part in parts or len(parts) < _MOST_PARTS and not any(_meet(part, p) for p in parts)):
-            parts[part] = _around(parts.get(part, numbers), numbers)
+            self._parts[array] = {**parts, part: _around(parts.get(part, numbers), numbers)}
         else:
             self._others[array] = _around(self._others.get(array, numbers), numbers)
+
+    def state(self) -> tuple[Mapping[str, Mapping[Part, Bounds]], Mapping[str, Bounds]]:
+        """What is known now, to come back to when a trial fails."""
+        return dict(self._parts), dict(self._others)
+
+    def back(self, state: tuple[Mapping[str, Mapping[Part, Bounds]], Mapping[str, Bounds]]) -> None:
+        """Forget what a trial has stored."""
+        self._parts, self._others = dict(state[0]), dict(state[1])
 
     def bounds(self, array: str, place: Sequence[Ix]) -> Bounds:
         """What the elements at such places lie between: all where an index is not a number."""

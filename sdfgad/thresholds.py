@@ -217,6 +217,8 @@ class Thresholds:
     """Characters that are not worth a call if they come again, with other names (`outline`)."""
     large_program: int = 400
     """Statements of a program of which no second one is finished unless it is promising (`Choice.cached`)."""
+    small_program: int = 100
+    """Statements of a program of which others are made to find one that takes a few bytes less (`Choice.floor`)."""
     boxes: int = 64
     """More boxes of elements are not followed: all that is stale then counts as looked at."""
     from_zeros: float = _from(0.75, least=0.0)

@@ -153,15 +153,15 @@ class Choice:
         """The smallest gradient program the planner knows of.
 
         To compute values where they are read may keep others alive, so without that it may be smaller; where the model
-        of the solver sees that it is not, no program is made for it. Of a large program, which takes long to make, no
-        others are made to find one that is a few bytes smaller.
+        of the solver sees that it is not, no program is made for it. Of a program that is not small others are not
+        made to find one that takes a few bytes less: that would take longer than the rest of the planning.
         """
         own = self._smallest()
         if self.light and self.stored.recomputed:
             other = replace(self, light=False)
             own = own if other._foreseen >= own.peak else min((own, other._smallest()), key=lambda e: e.peak)
-        large = sum(1 for _ in statements(self.stored.whole.body)) >= thresholds().large_program
-        return own if large or self._leanest is None else self._lower(own)
+        small = sum(1 for _ in statements(self.stored.whole.body)) < thresholds().small_program
+        return self._lower(own) if small and self._leanest is not None else own
 
     def _lower(self, own: Emission) -> Emission:
         """What is smaller than the smallest program by the model, which knows nothing of places in memory: programs of

@@ -248,8 +248,7 @@ class Thresholds:
     streamed_matrix: int = _from(1 << 20, least=1)
     """Bytes of a matrix (`WrittenOut.STREAMED`): smaller ones stay in the cache, where BLAS is faster than a loop."""
     summed_product: int = _from(1 << 15, least=1)
-    """Multiplications of a product whose sums are taken apart (`sum_products`): a call with fewer costs less than four
-    sums."""
+    """Multiplications of a product whose sums are taken apart (`sum_products`): a call with fewer costs less."""
     factors: int = 6
     """Of a sum that `factorise_sums` looks at."""
     factor_gain: float = _from(2.0, least=1.0)
@@ -258,8 +257,7 @@ class Thresholds:
     """Elements; a temporary of `factorise_sums` may always have so many, and as many as the largest array of the
     program."""
     merged_columns: int = _from(8, least=1)
-    """Columns of the factor in common (`merge_products`): with fewer the sum costs more than the product that is
-    saved."""
+    """Columns of the factor in common (`merge_products`): with fewer the sum costs more than it saves."""
     thin_terms: int = 4
     """Of a product that is written out (`WrittenOut.THIN`)."""
     thin_elements: int = _from(1 << 12, least=0)

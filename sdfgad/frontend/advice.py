@@ -24,8 +24,7 @@ _DERIVED = "classes derived from np.ndarray are not understood: hold the array i
 _BY_NAME: Mapping[str, str] = MappingProxyType({
     "open": _READ, "input": _READ, "load": _READ, "loadtxt": _READ, "genfromtxt": _READ,
     "matrix": "use np.array, whose products are @", "asmatrix": "use np.array, whose products are @",
-    **dict.fromkeys(("masked_array", "masked_where", "masked_invalid", "array"),
-                    "use np.where, or select with a mask: x[mask]"),
+    "array": "use np.array",
     **dict.fromkeys(("Chebyshev", "Legendre", "Hermite", "HermiteE", "Laguerre"), _POLYNOMIAL),
     "unique": _BEFORE, "roots": _BEFORE,
     "nditer": "loop over x.flat, or over np.ndindex(x.shape)",
@@ -71,6 +70,8 @@ def on_call(callee: Any, otherwise: str) -> str:
     places = (type(getattr(callee, "__self__", None)).__module__, str(getattr(callee, "__module__", "")))
     if any(p.startswith(("numpy.random", "random")) for p in places):
         return "draw the numbers before the call and pass them as an argument"
+    if any(p.startswith("numpy.ma.") for p in places):
+        return "use np.where, or select with a mask: x[mask]"
     if isinstance(callee, type) and issubclass(callee, np.ndarray):
         return _DERIVED
     return _BY_NAME.get(getattr(callee, "__name__", ""), otherwise)

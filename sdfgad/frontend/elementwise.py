@@ -166,7 +166,7 @@ def to_ix(e: Expr) -> Ix | None:
 
 def is_large(i: Ix) -> bool:
     """Whether a multiple of data or of a place may leave 64 bits, which indices are computed with."""
-    return any(atoms and abs(factor) >= _LARGE_FACTOR for atoms, factor in i.terms)
+    return any(atoms and abs(factor) >= LARGE_FACTOR for atoms, factor in i.terms)
 
 
 def of_parts(fn: str, parts: Sequence[Ix], dtype: np.dtype | None) -> Ix:
@@ -177,7 +177,8 @@ def of_parts(fn: str, parts: Sequence[Ix], dtype: np.dtype | None) -> Ix:
 
 
 _EXACT = frozenset(("mod", "floordiv"))
-_LARGE_FACTOR = 2 ** 32
+LARGE_FACTOR = 2 ** 32
+"""Larger than what counts of bytes and elements are multiplied with."""
 AS_INDEX: Mapping[str, Callable[..., Ix]] = MappingProxyType({
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": floordiv, "mod": mod,
     "neg": operator.neg, "cast": lambda a: a})

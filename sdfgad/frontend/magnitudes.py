@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import BOOL, INT, as_array, int_ix, to_ix
+from sdfgad.frontend.elementwise import BOOL, INT, LARGE_FACTOR, as_array, int_ix, to_ix
 from sdfgad.frontend.failing import fail, raise_if
 from sdfgad.frontend.growth import growing, only_floats, remainders, updated
 from sdfgad.frontend.merge import Kind, grows, kind_of
@@ -25,8 +25,6 @@ _LARGEST = 2 ** 63 - 2 ** 24
 """Up to here 64 bits suffice, whichever way the float is rounded that tells the size."""
 _LARGEST_POWER = 2 ** 62
 """Two of them can be added to each other."""
-_LARGE_FACTOR = 2 ** 32
-"""Larger than what counts of bytes and elements are multiplied with."""
 _POWERS = (np.power, np.left_shift)
 _TEXT = "an integer that leaves 64 bits, which Python's do not: use floats, 1.0 for 1 and 2.0 ** k for 2 ** k"
 
@@ -131,7 +129,7 @@ def _may_be_large(ctx: Context, i: Ix) -> bool:
         read = [a for a in atoms if isinstance(a, Elem)]
         if any(a.parts and arrays[a.array].role == "transient" for a in read):  # of a list: nobody knows what fills it
             weight += abs(factor) * len(atoms)
-        found |= len(read) > 2 or bool(read) and abs(factor) >= _LARGE_FACTOR or any(a.array in growing for a in read)
+        found |= len(read) > 2 or bool(read) and abs(factor) >= LARGE_FACTOR or any(a.array in growing for a in read)
         most = [growing.get(a.array) if isinstance(a, Elem) else None for a in atoms]
         size += math.inf if None in most else math.prod(most, start=abs(factor))  # type: ignore[arg-type]
     if size <= _LARGEST or not (found or weight > 1):

@@ -51,7 +51,7 @@ def _has_room(ctx: Context, i: Ix, dtype: np.dtype | None) -> bool:
         return True
     low, high = ctx.builder.scope.bounds(i)
     if low is None or high is None:
-        return not is_large(i)
+        return not is_large(i) and (dtype.itemsize == 8 or bool(i.elems) or not _may_leave(i))
     limits = np.iinfo(dtype)
     return bool(limits.min <= low and high <= limits.max)
 
@@ -72,5 +72,10 @@ def of_type(ctx: Context, value: IntValue, kind: np.dtype) -> IntValue | None:
 
 
 def _is_open(i: Ix, kind: np.dtype) -> bool:
-    """Whether nobody knows that a number fits: places in loops of unknown length are taken to fit 32 bits."""
-    return kind.itemsize < 4 or bool(i.elems) or any(abs(factor) >= 2 ** 16 for _, factor in i.terms)
+    """Whether nobody knows that a number fits."""
+    return kind.itemsize < 4 or bool(i.elems) or _may_leave(i)
+
+
+def _may_leave(i: Ix) -> bool:
+    """Whether counters may leave 32 bits: those of loops of unknown length are taken to fit, alone or nearly so."""
+    return any(abs(factor) > (1 if atoms else 2 ** 16) for atoms, factor in i.terms)

@@ -190,8 +190,17 @@ def narrow_ones_that_fit(x):
     return s
 
 
+def counters_whose_end_data_decide(x):
+    s = 0.0
+    for k in range(int(x[5] * 3)):
+        s = s + x[0] * (np.int32(k) * np.int32(2 ** 30)) + x[1] * (np.int32(2 ** 31 - 3) + np.int32(k))
+    return s
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
 @pytest.mark.parametrize("fn", [
-    multiples_of_64_bits, remainders_of_64_bits, multiples_of_32_bits, narrow_ones_that_fit])
+    multiples_of_64_bits, remainders_of_64_bits, multiples_of_32_bits, narrow_ones_that_fit,
+    counters_whose_end_data_decide])
 def test_numbers_of_loops_wrap_around(fn):
     check(fn, np.linspace(0.1, 2.0, 6))
 
@@ -206,6 +215,17 @@ def test_numbers_that_do_not_fit_a_type(kind):
 
     with interpreted(), pytest.raises(OverflowError, match=f"out of bounds for {kind.__name__}"):
         sdfgad.forward(f)(np.linspace(0.1, 2.0, 6))
+
+
+def test_multiples_of_counters_whose_end_data_decide():
+    def f(x):
+        s = 0.0
+        for k in range(int(x[1])):
+            s = s + x[0] * np.int32(k * 50_000)
+        return s
+
+    with interpreted(), pytest.raises(OverflowError, match="out of bounds for int32"):
+        sdfgad.forward(f)(np.array([0.5, 42_960.0]))
 
 
 @pytest.mark.parametrize("fn", [

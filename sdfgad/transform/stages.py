@@ -67,7 +67,9 @@ PARALLELISE = Pass(
     parallelise,
     "Independent iterations become a map, which reverses as one statement; a sum of a recurrence needs no temporary.",
     {"nest_divided_loops": "rows and columns of a place are told apart in a nest"})
-SHARE_VALUES = Pass(share_values, "Equal values are computed and recorded once.")
+SHARE_VALUES = Pass(
+    share_values, "Equal values are computed and recorded once.",
+    {"fuse_pointwise": "what one map computes twice is seen when the maps are one"})
 PAD_SHIFTED_COPIES = Pass(
     pad_shifted_copies, "What is rolled has halos: neighbours are read where they are, and recorded once.",
     {"share_values": "of two equal rolls one is left"})

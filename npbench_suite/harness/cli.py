@@ -9,8 +9,8 @@ import difflib
 import os
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,9 +21,10 @@ import psutil
 from rich.console import Console
 
 from npbench_suite.harness.job import SUITE, Run
-from npbench_suite.harness.machine import machine, usable_cores
+from npbench_suite.harness.machine import Machine, machine, usable_cores
 from npbench_suite.harness.process import terminable
 from npbench_suite.harness.report import Baseline, Result, read_baseline, regressions, write_atomically
+from npbench_suite.harness.resume import finished_rows, part_file
 from npbench_suite.harness.row import Row
 from npbench_suite.harness.session import PRESETS, Options, measured, prepared
 from npbench_suite.harness.summary import ordered, summarize
@@ -45,6 +46,7 @@ class Outputs:
     html: Path | None
     svg: Path | None
     baseline: Baseline | None
+    resume: bool = False
 
 
 def _comma_list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -134,11 +136,13 @@ def _baseline_file(_: click.Context, __: click.Parameter, value: str | None) -> 
               help="JSON of an earlier run; a gradient over 20 % slower, or no longer right, fails the run.")
 @click.option("--timeout", type=click.FloatRange(1), default=300.0, show_default=True,
               help="Seconds for each kernel, competitor and number of threads.")
+@click.option("--resume", is_flag=True,
+              help="Go on with a run that was stopped: finished kernels wait in FILE.part beside the --json FILE.")
 @click.option("--suite", default=SUITE, hidden=True)
 def bench(
     kernels: tuple[str, ...], preset: str, against: tuple[str, ...], threads: tuple[int, ...], repeat: int,
     memory_limit: str | None, json_file: str | None, html: Path | None, svg: Path | None, baseline: Baseline | None,
-    timeout: float, suite: str,
+    timeout: float, resume: bool, suite: str,
 ) -> None:
     """Check and time the gradients of the NPBench programs (all, or KERNELS) against NumPy and JAX.
 
@@ -153,6 +157,8 @@ def bench(
     Example:
       sdfgad bench jacobi_2d gemm --preset M --json new.json --baseline old.json
     """
+    if resume and part_file(json_file) is None:
+        raise click.UsageError("--resume needs the --json FILE of the run that was stopped")
     if baseline is not None and baseline.preset != preset:
         raise click.UsageError(f"the baseline was measured at preset {baseline.preset}, not {preset}")
     options = Options(
@@ -160,7 +166,7 @@ def bench(
         memory_limit=memory_limit, seconds=timeout, suite=suite,
         rss_bytes=int(psutil.virtual_memory().available * MEMORY_SHARE),
     )
-    sys.exit(run(options, Outputs(json_file, html, svg, baseline)))
+    sys.exit(run(options, Outputs(json_file, html, svg, baseline, resume)))
 
 
 def known_kernels(chosen: tuple[str, ...], suite: str) -> tuple[str, ...]:
@@ -177,18 +183,49 @@ def known_kernels(chosen: tuple[str, ...], suite: str) -> tuple[str, ...]:
 def run(options: Options, outputs: Outputs) -> int:
     """Measure, write, show; the exit code."""
     progress = Console(stderr=True, highlight=False)
-    rows: list[Row] = []
+    here, part = machine(), part_file(outputs.json)
+    rows = _resumed(options, here, part) if outputs.resume and part else {}
+    left = replace(options, kernels=tuple(name for name in options.kernels if name not in rows))
+    if rows:
+        progress.print(f"{len(rows)} of {len(options.kernels)} kernels are in {part}", markup=False)
     with terminable(), tempfile.TemporaryDirectory(prefix="sdfgad-bench-") as folder:
-        preparation = prepared(options, Path(folder), _reporter(progress))
-        for number, row in enumerate(measured(options, Path(folder), _reporter(progress)), start=1):
-            rows.append(row)
-            progress.print(f"[{number}/{len(options.kernels)}] {row.kernel}: {row.status}", markup=False)
-    lost = regressions(rows, outputs.baseline) if outputs.baseline else ()
-    result = Result(options, machine(), tuple(ordered(rows)), summarize(rows), lost, preparation)
+        preparation = prepared(left, Path(folder), _reporter(progress))
+        try:
+            for row in measured(left, Path(folder), _reporter(progress)):
+                rows[row.kernel] = row
+                if part:
+                    write_atomically(part, _result(options, here, rows, outputs, preparation).to_json())
+                progress.print(f"[{len(rows)}/{len(options.kernels)}] {row.kernel}: {row.status}", markup=False)
+        except (KeyboardInterrupt, SystemExit):
+            if part and rows:
+                progress.print(f"stopped; {len(rows)} of {len(options.kernels)} kernels are in {part}: the same "
+                               "command with --resume goes on", markup=False)
+            raise
+    result = _result(options, here, rows, outputs, preparation)
     write(result, outputs)
+    if part:
+        part.unlink(missing_ok=True)
     if outputs.json != "-":
         show(_screen(), result)
     return exit_code(result)
+
+
+def _resumed(options: Options, here: Machine, part: Path) -> dict[str, Row]:
+    """What the stopped run left; a usage error where there is nothing, or where it does not fit this run."""
+    try:
+        return finished_rows(part, options, here)
+    except OSError as error:
+        raise click.UsageError(f"cannot go on from {part}: {error.strerror}") from error
+    except ValueError as error:
+        raise click.UsageError(f"cannot go on from {part}: {error}") from error
+
+
+def _result(
+    options: Options, here: Machine, rows: Mapping[str, Row], outputs: Outputs, preparation: float | None,
+) -> Result:
+    """The result of the kernels measured so far."""
+    lost = regressions(tuple(rows.values()), outputs.baseline) if outputs.baseline else ()
+    return Result(options, here, tuple(ordered(rows.values())), summarize(tuple(rows.values())), lost, preparation)
 
 
 def _screen() -> Console:

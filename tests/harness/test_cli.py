@@ -112,6 +112,33 @@ def test_jax_is_left_out_of_the_default_where_it_is_missing(monkeypatch):
     assert cli._competitors(None, None, None) == ("numpy",)
 
 
+def test_a_stopped_run_goes_on_where_it_was(quick, tmp_path, monkeypatch):
+    file, part = tmp_path / "r.json", tmp_path / "r.json.part"
+    measured, asked = cli.measured, []
+
+    def stopped(options, *rest):
+        asked.append(options.kernels)
+        for row in measured(options, *rest):
+            yield row
+            if len(asked) == 1:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "measured", stopped)
+    answer = quick("cube", "integers", "--json", str(file))
+    assert answer.exit_code == 1 and "1 of 2 kernels are in" in answer.stderr and "--resume" in answer.stderr
+    assert part.exists() and not file.exists()
+    refused(quick("cube", "integers", "--json", str(file), "--resume", "--repeat", "2"), "--repeat was 1, is 2")
+    assert quick("cube", "integers", "--json", str(file), "--resume").exit_code == 0
+    assert asked == [("cube", "integers"), ("integers",)]
+    assert {row["kernel"] for row in json.loads(file.read_text())["rows"]} == {"cube", "integers"}
+    assert not part.exists()
+
+
+def test_a_run_that_was_not_stopped_cannot_go_on(quick, tmp_path):
+    refused(quick("cube", "--resume"), "--resume needs the --json FILE")
+    refused(quick("cube", "--json", str(tmp_path / "r.json"), "--resume"), "cannot go on from", "No such file")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_nothing_behind(stubs, tmp_path, number):
     (scratch := tmp_path / "scratch").mkdir()

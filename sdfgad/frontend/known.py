@@ -26,7 +26,7 @@ from sdfgad.frontend.values import (
     contained,
     is_number,
 )
-from sdfgad.frontend.views import is_range
+from sdfgad.frontend.views import is_range, known_element
 
 
 def plain_list(value: Value) -> Value:
@@ -53,12 +53,26 @@ def contents(ctx: Context, value: Value) -> np.ndarray | None:
     so that later calls look whether it still does."""
     if is_range(value) and value.shape[0].const is not None:
         return np.arange(value.shape[0].const)
-    if not isinstance(value, ViewValue) or not value.whole or value.view.array not in ctx.builder.constants:
+    if not isinstance(value, ViewValue) or (found := _shown(ctx, value)) is None:
         return None
     source = next((a for a, stored in ctx.outside.values() if stored.view.array == value.view.array), None)
     if source is not None:
         ctx.surroundings.watched.append((source, source.copy()))
-    return ctx.builder.constants[value.view.array]
+    return found
+
+
+def _shown(ctx: Context, value: ViewValue) -> np.ndarray | None:
+    """What a view shows of an array of constants: all of it, or few integers."""
+    values, shape = ctx.builder.constants.get(value.view.array), tuple(n.const for n in value.shape)
+    if values is None or None in shape:
+        return None
+    sizes = tuple(n or 0 for n in shape)
+    if value.whole and sizes == values.shape:
+        return values
+    if value.dtype.kind not in "iu" or math.prod(sizes) > _MOST_SIZES:
+        return None
+    found = [known_element(ctx, value, place) for place in np.ndindex(sizes)]
+    return None if any(k is None for k in found) else np.array(found, value.dtype).reshape(sizes)
 
 
 def settled(ctx: Context, value: Value) -> Value:

@@ -92,14 +92,14 @@ def to_int(ctx: Context, value: Value) -> Value:
     if isinstance(value, (bool, np.bool_)):
         return int(value)
     if isinstance(value, ArrayValue) and not value.shape and value.dtype.kind in "iu":
-        known = _known_element(ctx, value)
+        known = known_element(ctx, value)
         return named_int(ctx, value, "index") if known is None else known
     raise ctx.refuse(f"{describe(value)} where an integer is needed", as_integer(ctx, value), "SG105")
 
 
-def _known_element(ctx: Context, value: ArrayValue) -> np.integer | None:
+def known_element(ctx: Context, value: ArrayValue, place: Sequence[int] = ()) -> np.integer | None:
     """The element at a known place of an array of constants, which nothing writes."""
-    i = to_ix(value.at(()))
+    i = to_ix(value.at([ix(p) for p in place]))
     if i is None or len(i.elems) != 1:
         return None
     found = next(iter(i.elems))

@@ -37,6 +37,18 @@ def of_a_range(x):
     return np.sum(z)
 
 
+def of_parts(x):
+    counts, table = np.array([1, 3, 2, 4]), np.array([[1, 2, 3], [4, 1, 6]])
+    total = np.sum(counts[:2]) * x[0] ** 2 + np.max(COUNTS[1:]) * x[1] ** 2 + np.prod(counts[::-1][:2]) * x[2] ** 2
+    return total + np.sum(np.zeros(table[0].max()) + x[0]) * np.cumsum(table[:, 1])[1] + np.prod(table[1][:2]) * x[1]
+
+
+def other_functions_of_parts(x):
+    counts = np.array([1, 3, 1, 4])
+    rest = x[np.setdiff1d(np.arange(3), counts[:1])]
+    return np.sum(rest ** 2) + np.sum(np.bincount(counts[:3]) * x[0]) + np.sum(x[np.unique(counts[::2])] ** 3)
+
+
 def written(x):
     counts = np.array([1, 2, 1])
     counts[0] = 2
@@ -65,8 +77,9 @@ def on_a_condition(x):
     return counts.sum() * x[0] ** 2
 
 
-@pytest.mark.parametrize("fn", [room, by_builtins, of_places, of_a_range, written, in_a_loop, through_a_view,
-                                on_a_condition])
+@pytest.mark.parametrize("fn", [
+    room, by_builtins, of_places, of_a_range, of_parts, other_functions_of_parts, written, in_a_loop,
+    through_a_view, on_a_condition])
 def test_sums_of_known_integers(fn: Callable[..., float]) -> None:
     check_both_modes(fn, (np.array([0.9, 0.4, 1.3, 0.7]),))
 

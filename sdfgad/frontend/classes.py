@@ -236,7 +236,7 @@ _SWAPPED: Mapping[np.ufunc, tuple[str, str]] = MappingProxyType({
 def compared(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
     """A comparison: by the class of one of them, or by NumPy's rules."""
     (own, swapped), asked = _SWAPPED[ufunc], False
-    first, second = (v.form if isinstance(v, Record) else None for v in (left, right))
+    first, second = (v.form if isinstance(v, Record) else own_class(v) for v in (left, right))
     if first is second or first is None or second is None or not issubclass(second, first):  # else that has the say
         for one, other, rule in ((left, right, own), (right, left, swapped)):
             if one is right and isinstance(left, ArrayValue):
@@ -263,20 +263,25 @@ def _asked_by_rule(ctx: Context, one: Value, rule: str, other: Value) -> Value:
 
 
 def own_class(value: Value) -> type | None:
-    """The class of an object whose methods are Python code of the user's, namedtuples and numbers with a unit among
-    them."""
+    """The class of an object whose methods are Python code of the user's, namedtuples, numbers with a unit and objects
+    from outside among them."""
     if isinstance(value, Record):
         return value.form if is_own_class(value.form) else None
     form = type(value)
     if isinstance(value, (int, float, complex)) and not isinstance(value, (bool, np.generic, Enum)):
         return None if form in (int, float, complex) else form
-    return form if isinstance(value, tuple) and is_named(form) else None
+    if isinstance(value, tuple):
+        return form if is_named(form) else None
+    return form if form.__module__.split(".")[0] not in LIBRARIES and is_own_class(form) else None
 
 
 def has_rule(value: Value, name: str) -> bool:
-    """Whether the class of an object has a method of this name written in Python."""
+    """Whether the class of an object has a method of this name written in Python, bound to the object or not."""
     form = own_class(value)
-    return form is not None and isinstance(inspect.getattr_static(form, name, None), FunctionType)
+    if form is None or not isinstance(value, Record) and compares_fields(form, name):
+        return False
+    held = inspect.getattr_static(form, name, None)
+    return isinstance(held.__func__ if isinstance(held, (staticmethod, classmethod)) else held, FunctionType)
 
 
 def iterated(ctx: Context, value: Value) -> Value:
@@ -286,4 +291,12 @@ def iterated(ctx: Context, value: Value) -> Value:
 
 def by_rule(ctx: Context, owner: Value, name: str, *arguments: Value) -> Value:
     """What a method written in Python says."""
-    return ctx.invoke(ctx, inspect.getattr_static(own_class(owner), name), [owner, *arguments], {})
+    form = own_class(owner)
+    held = inspect.getattr_static(form, name)
+    if not isinstance(owner, Record):
+        ctx.surroundings.note(form, name, getattr(form, name))
+    if isinstance(held, staticmethod):
+        return ctx.invoke(ctx, held.__func__, arguments, {})
+    if isinstance(held, classmethod):
+        return ctx.invoke(ctx, held.__func__, [form, *arguments], {})
+    return ctx.invoke(ctx, held, [owner, *arguments], {})

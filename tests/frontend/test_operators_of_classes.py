@@ -8,9 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from sdfgad import grad
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
 from tests.frontend.checking import check, check_both_modes
+from tests.support.interpreted import interpreted
 
 X = np.array([0.5, 0.7, 1.2, 3.1])
 
@@ -198,9 +200,74 @@ def behind_arrays(x):
     return np.sum((x * First(x[0])).s ** 2) + np.sum((x - NoUfuncs(x)).s) + np.sum((x / NoUfuncs(x[1])).s)
 
 
+class Places:
+    """What veros and others write `at[1:, 0]` with."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def __getitem__(key):
+        return key
+
+    @classmethod
+    def __len__(cls):
+        return 2
+
+
+class Samples:
+    def __init__(self, values):
+        self.values = values
+
+    def __getitem__(self, k):
+        return self.values[k] * 2
+
+    def __len__(self):
+        return len(self.values)
+
+    def __iter__(self):
+        yield from self.values
+
+    def __contains__(self, k):
+        return k == 2
+
+    def __add__(self, other):
+        return self.values + other
+
+    __radd__ = __add__
+
+    def __neg__(self):
+        return -self.values
+
+    def __matmul__(self, other):
+        return self.values @ other
+
+    def __enter__(self):
+        return self.values
+
+    def __exit__(self, *_):
+        return None
+
+
+AT, SAMPLES = Places(), Samples(np.array([1.0, 2.0, 3.0]))
+
+
+def at_places(x):
+    y, inside = x.reshape(2, 2), Places()
+    return np.sum(y[AT[1:, 0]]) ** 2 + y[AT[0, 1]] * len(AT) + np.sum(y[inside[..., 1]] ** 3)
+
+
+def of_outside(x):
+    total = np.sum(SAMPLES[1:] * x[2:]) ** 2 + len(SAMPLES) * x[0] + (x[1] if 2 in SAMPLES else x[2])
+    for s in SAMPLES:
+        total = total + s * x[0] ** 2
+    with SAMPLES as values:
+        total = total + np.sum(values * x[1:])
+    return total + np.sum((SAMPLES + x[1:]) ** 2) + np.sum(-SAMPLES * x[:3]) + SAMPLES @ x[1:]
+
+
 @pytest.mark.parametrize("fn", [
     rotated, summed, in_a_loop, summed_in_a_loop, in_containers, of_numbers, of_arrays, behind_numbers, behind_arrays,
-    hierarchy, iterated])
+    hierarchy, iterated, at_places, of_outside])
 def test_derivatives(fn):
     check_both_modes(fn, (X,))
 
@@ -211,8 +278,20 @@ def test_single_precision():
     check(lambda x: (np.float64(x[0]) * First(x[1:])).s, X.astype(np.float32))
 
 
+def test_methods_of_objects_from_outside_are_looked_up(monkeypatch):
+    double = grad(lambda x: np.sum(SAMPLES[:2] * x))
+    with interpreted():
+        np.testing.assert_array_equal(double(np.ones(2)), [2.0, 4.0])
+        SAMPLES.values[0] = 5.0
+        np.testing.assert_array_equal(double(np.ones(2)), [10.0, 4.0])
+        SAMPLES.values[0] = 1.0
+        monkeypatch.setattr(Samples, "__getitem__", lambda self, k: self.values[k] * 3)
+        np.testing.assert_array_equal(double(np.ones(2)), [3.0, 6.0])
+
+
 @pytest.mark.parametrize("fn", [
-    lambda x: x * Kernel(2.0), lambda x: Near(x[0]) == Near(x[1]), lambda x: (x[0] * Quaternion(*x)).w,
+    lambda x: np.sum(x[:3] + SAMPLES), lambda x: x * Kernel(2.0),
+    lambda x: Near(x[0]) == Near(x[1]), lambda x: (x[0] * Quaternion(*x)).w,
     lambda x: (x[0], 1.0, 1.0, 1.0) + Quaternion(*x) * Kernel(2.0)])
 def test_refused(fn):
     with pytest.raises(UnsupportedError):

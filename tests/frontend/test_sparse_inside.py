@@ -111,8 +111,14 @@ def roots(x):
     return np.sum(np.abs(r) ** 2)
 
 
+def sp_offsets(x):
+    k, e = np.array([-1, 0, 1]), np.ones(6)
+    A = ss.spdiags(np.vstack((e, -4 * e, x)), k, 6, 6)
+    return np.sum(sla.spsolve(A.tocsc(), x) ** 2) + np.sum(ss.diags([x[1:], x * x], k[:2]) @ x)
+
+
 @pytest.mark.parametrize("program", [sp_diags, sp_diags2, sp_coo, sp_eye, sp_kron, sp_const, sp_solve, sp_solve2,
-    sp_mixed, sp_loop, sp_2d, sp_csrarr, sp_spd, freqz2, roots])
+    sp_mixed, sp_loop, sp_2d, sp_csrarr, sp_spd, sp_offsets, freqz2, roots])
 def test_values_and_derivatives(program: Callable[..., Any]) -> None:
     check_both_modes(program, (X,))
 

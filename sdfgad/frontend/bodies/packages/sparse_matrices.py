@@ -175,7 +175,10 @@ def diags_array(diagonals, /, *, offsets=0, shape=None, format=None, dtype=None)
 
 def of_diagonals(diagonals, offsets, shape, matrix):
     if np.ndim(offsets) == 0:
-        diagonals, offsets = (diagonals if isinstance(diagonals, (tuple, list)) else [diagonals]), [offsets]
+        if np.ndim(diagonals[0]) != 0:
+            raise ValueError("as many diagonals as offsets")
+        diagonals = [np.asarray(diagonals)]
+    offsets = whole_numbers(offsets)
     numbers = [np.atleast_1d(np.asarray(d) * 1.0) for d in diagonals]
     if len(numbers) != len(offsets):
         raise ValueError("as many diagonals as offsets")
@@ -188,13 +191,13 @@ def of_diagonals(diagonals, offsets, shape, matrix):
         if d.shape[0] not in (1, length):
             raise ValueError("a diagonal of another length")
         parts.append(d * np.ones(length))
-    row, col = diagonal_places(list(offsets), shape)
+    row, col = diagonal_places(offsets, shape)
     return EntryMatrix(np.concatenate(parts), row, col, shape, matrix)
 
 
 def spdiags(data, diags, m=None, n=None, format=None):
     shape = m if n is None else (m, n)
-    offsets = [diags] if np.ndim(diags) == 0 else list(diags)
+    offsets = whole_numbers(diags)
     rows = np.atleast_2d(np.asarray(data) * 1.0)
     if rows.shape[0] != len(offsets) or shape is None:
         raise ValueError("as many rows as diagonals, and the size of the matrix")
@@ -239,6 +242,10 @@ def joined(a, b):
     return np.concatenate((a, b))
 
 
+def whole_numbers(offsets):
+    return tuple(int(k) for k in np.atleast_1d(offsets))
+
+
 def diagonal_places(offsets, shape):
     m, n = shape
     found = [np.arange(min(m + k, n - k, m, n)) for k in offsets]
@@ -273,5 +280,5 @@ def bands_of(row, col, shape):
     return order, place, low, high, high + i - j, j
 
 
-KNOWN = ("places_of", "shape_of", "every_place", "lines_of", "joined", "diagonal_places", "pairs_of", "products_of",
-         "bands_of")
+KNOWN = ("places_of", "shape_of", "every_place", "lines_of", "joined", "whole_numbers", "diagonal_places", "pairs_of",
+         "products_of", "bands_of")

@@ -99,7 +99,7 @@ def to_int(ctx: Context, value: Value) -> Value:
 
 def known_element(ctx: Context, value: ArrayValue, place: Sequence[int] = ()) -> np.integer | None:
     """The element at a known place of an array of constants, which nothing writes."""
-    i = to_ix(value.at([ix(p) for p in place]))
+    i = to_ix(value.at(tuple(ix(p) for p in place)))
     if i is None or len(i.elems) != 1:
         return None
     found = next(iter(i.elems))

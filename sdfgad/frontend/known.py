@@ -26,7 +26,9 @@ from sdfgad.frontend.values import (
     contained,
     is_number,
 )
-from sdfgad.frontend.views import is_range, known_element
+from sdfgad.frontend.views import is_range
+from sdfgad.ir.interpret import returned
+from sdfgad.ir.program import View, axis
 
 
 def plain_list(value: Value) -> Value:
@@ -53,26 +55,20 @@ def contents(ctx: Context, value: Value) -> np.ndarray | None:
     so that later calls look whether it still does."""
     if is_range(value) and value.shape[0].const is not None:
         return np.arange(value.shape[0].const)
-    if not isinstance(value, ViewValue) or (found := _shown(ctx, value)) is None:
+    if not isinstance(value, ViewValue) or value.view.array not in ctx.builder.constants or not is_fixed(value.view):
         return None
     source = next((a for a, stored in ctx.outside.values() if stored.view.array == value.view.array), None)
     if source is not None:
         ctx.surroundings.watched.append((source, source.copy()))
-    return found
+    whole = value.view == ctx.builder.arrays[value.view.array].whole
+    constants = ctx.builder.constants
+    return constants[value.view.array] if whole else np.asarray(returned(value.view, constants))
 
 
-def _shown(ctx: Context, value: ViewValue) -> np.ndarray | None:
-    """What a view shows of an array of constants: all of it, or few integers."""
-    values, shape = ctx.builder.constants.get(value.view.array), tuple(n.const for n in value.shape)
-    if values is None or None in shape:
-        return None
-    sizes = tuple(n or 0 for n in shape)
-    if value.whole and sizes == values.shape:
-        return values
-    if value.dtype.kind not in "iu" or math.prod(sizes) > _MOST_SIZES:
-        return None
-    found = [known_element(ctx, value, place) for place in np.ndindex(sizes)]
-    return None if any(k is None for k in found) else np.array(found, value.dtype).reshape(sizes)
+def is_fixed(view: View) -> bool:
+    """Whether a view shows the same part of its array wherever it is read."""
+    own = {axis(k) for k in range(len(view.shape))}
+    return all(n.const is not None for n in view.shape) and not any(i.elems or i.symbols - own for i in view.index)
 
 
 def settled(ctx: Context, value: Value) -> Value:

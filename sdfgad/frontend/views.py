@@ -92,14 +92,14 @@ def to_int(ctx: Context, value: Value) -> Value:
     if isinstance(value, (bool, np.bool_)):
         return int(value)
     if isinstance(value, ArrayValue) and not value.shape and value.dtype.kind in "iu":
-        known = known_element(ctx, value)
+        known = _known_element(ctx, value)
         return named_int(ctx, value, "index") if known is None else known
     raise ctx.refuse(f"{describe(value)} where an integer is needed", as_integer(ctx, value), "SG105")
 
 
-def known_element(ctx: Context, value: ArrayValue, place: Sequence[int] = ()) -> np.integer | None:
+def _known_element(ctx: Context, value: ArrayValue) -> np.integer | None:
     """The element at a known place of an array of constants, which nothing writes."""
-    i = to_ix(value.at(tuple(ix(p) for p in place)))
+    i = to_ix(value.at(()))
     if i is None or len(i.elems) != 1:
         return None
     found = next(iter(i.elems))

@@ -77,9 +77,24 @@ def on_a_condition(x):
     return counts.sum() * x[0] ** 2
 
 
+def of_more_parts(x):
+    counts = np.array([1, 3, 2, 1])
+    places = np.zeros(4, dtype=int)
+    places[1:] = np.cumsum(counts[:-1])
+    s = np.sum(counts[:2]) * x[0] + max(counts[2:]) * x[1] + np.prod(counts[::2]) * x[2] * places[3] + sum(COUNTS[:1])
+    return s * np.sum(x[np.unique(counts[:3])])
+
+
+def of_a_part_in_a_loop(x):
+    counts, s = np.array([1, 3, 2, 1] * 30), 0.0
+    for k in range(100):
+        s = s + (np.sum(counts[:k + 1]) + np.max(counts[k:k + 2])) * x[k % 4] ** 2
+    return s
+
+
 @pytest.mark.parametrize("fn", [
-    room, by_builtins, of_places, of_a_range, of_parts, other_functions_of_parts, written, in_a_loop,
-    through_a_view, on_a_condition])
+    room, by_builtins, of_places, of_a_range, of_parts, of_more_parts, other_functions_of_parts, written, in_a_loop,
+    of_a_part_in_a_loop, through_a_view, on_a_condition])
 def test_sums_of_known_integers(fn: Callable[..., float]) -> None:
     check_both_modes(fn, (np.array([0.9, 0.4, 1.3, 0.7]),))
 

@@ -8,7 +8,7 @@ from sdfgad.frontend.elementwise import to_ix
 from sdfgad.frontend.layout import like_order
 from sdfgad.frontend.merge import kind_of, private
 from sdfgad.frontend.values import IntValue, Lazy, Value, ViewValue
-from sdfgad.frontend.views import named_int
+from sdfgad.frontend.views import exact_or_named
 
 
 def bind(ctx: Context, name: str, value: Value, alone: bool = True) -> None:
@@ -18,14 +18,14 @@ def bind(ctx: Context, name: str, value: Value, alone: bool = True) -> None:
     else:
         value = kept(ctx, value, name)
     if isinstance(value, ViewValue) and value.scalar and value.dtype.kind in "iu":
-        value = named_int(ctx, value, name)
+        value = exact_or_named(ctx, value, name)
     ctx.frame.names[name] = value
 
 
 def _bound(ctx: Context, name: str, value: Lazy, alone: bool) -> Value:
     """Store a result under a name, in the container the name already owns where that is safe."""
     if not value.shape and value.dtype.kind in "iu" and to_ix(value.at(())) is not None:
-        return named_int(ctx, value, name)
+        return exact_or_named(ctx, value, name)
     old = ctx.frame.names.get(name)
     fits = kind_of(old) == kind_of(value) and not isinstance(old, IntValue) and not (
         value.readonly or isinstance(old, ViewValue) and old.readonly)

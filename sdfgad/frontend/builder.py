@@ -68,7 +68,7 @@ class Builder:
     def __post_init__(self) -> None:
         self.formulas = ValueNumbers(self.versions)
         self.counted: dict[str, Masked] = {}  # arrays that hold how much a mask selects
-        self.held = HeldIntegers(self.scope)
+        self.held = HeldIntegers(self.scope, self.constants)
         self.selected: dict[str, int] = {}  # what masks select from, and how often it had been written by then
 
     # names and containers
@@ -145,6 +145,7 @@ class Builder:
             self._check_arrived(stmt)
         self.blocks[-1].append(stmt)
         self.statements += 1
+        self.held.exact.emitted(stmt, self.born, tuple(self.regions))
 
     def _check_arrived(self, stmt: Stmt) -> None:
         """Refuse to touch what a receive brings that goes with the wait for an earlier request."""
@@ -317,9 +318,10 @@ class Builder:
         depth, facts, ranges = len(self.blocks), len(self.scope.facts), len(self.scope.ranges)
         outer, self.innermost_loop = self.innermost_loop, len(self.regions) if loop else self.innermost_loop
         try:
-            yield block
-            if settle:
-                self.flush()
+            with self.held.exact.inside():
+                yield block
+                if settle:
+                    self.flush()
         finally:
             del self.blocks[depth - 1:]
             del self.regions[depth - 2:]
@@ -337,12 +339,12 @@ class Builder:
         """Names are free again, so nothing known of a container made since then may outlive it."""
         (arrays, constants, taken, born, containers, unsigned, mutated, frozen, managed, growing, self.shared, length,
          self.statements, self.source, accesses, lazies, failures, self.mail, grown, held) = state
-        self.held.back(held)
         self.grown = [g for g, _ in grown]
         for made, now in grown:
             made.now = now
         del self.accesses[accesses:], self.failures[failures:]
         self.arrays, self.constants, self.taken, self.born = dict(arrays), dict(constants), set(taken), dict(born)
+        self.held.back(held, self.constants)
         self.scope.containers, self.scope.unsigned = dict(containers), set(unsigned)
         self.mutated, self.frozen, self.managed, self.growing = set(mutated), set(frozen), set(managed), dict(growing)
         self.any_order.intersection_update(arrays)
@@ -370,7 +372,8 @@ def cast(e: Expr, dtype: np.dtype) -> Expr:
         with np.errstate(all="ignore"):
             number = np.asarray(e.value).astype(e.dtype)
             number = number.real if number.dtype.kind == "c" and dtype.kind in "fiu" else number
-            return const(number.astype(dtype).item() if dtype != np.float32 else _single(number), dtype)
+            shortest = float(str(np.float32(number))) if dtype == np.float32 else number.astype(dtype).item()
+            return const(shortest, dtype)  # the decimal as it is written
     narrow = dtype.kind in "iu" and dtype.itemsize < 8
     if isinstance(e, Index) and dtype.kind in "iuf" and not (narrow and e.ix.elems):  # data may wrap around
         return Index(e.ix, dtype)
@@ -380,11 +383,6 @@ def cast(e: Expr, dtype: np.dtype) -> Expr:
         part = call("real", e, dtype=np.empty(0, e.dtype).real.dtype)
         return cast(part, dtype)
     return Call("cast", (e,), dtype)
-
-
-def _single(number: np.ndarray) -> float:
-    """The shortest decimal that is this float32, so that programs print as written."""
-    return float(str(np.float32(number)))
 
 
 def axes(count: int) -> Position:

@@ -45,7 +45,7 @@ from sdfgad.frontend.values import (
     is_int,
     is_number,
 )
-from sdfgad.frontend.views import check_writable, named_int, remap, to_int
+from sdfgad.frontend.views import check_writable, exact_or_named, remap, to_int
 from sdfgad.ir.expr import Expr, Index, call, const
 from sdfgad.ir.index import Ix, ix
 
@@ -343,7 +343,7 @@ def scalar_type(kind: np.dtype, weak: bool) -> Callable[..., Value]:
         if weak and operand.shape:
             operand = remap(ctx, operand, (), [ix(0)] * operand.ndim)
         result = convert(ctx, operand, kind, weak)
-        return named_int(ctx, result, "int") if kind.kind in "iu" and not result.shape else result
+        return exact_or_named(ctx, result, "int") if kind.kind in "iu" and not result.shape else result
 
     return rule
 

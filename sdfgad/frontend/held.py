@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from sdfgad.frontend.bounds import UNKNOWN, KnownBounds
+from sdfgad.frontend.exact import ExactIntegers, Pair
 from sdfgad.ir.expr import Const, Expr, Index, Load
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Range
@@ -16,20 +17,23 @@ from sdfgad.ir.program import Array, Range
 Part: TypeAlias = tuple[int | None, ...]
 """Numbers for the dimensions of which it has one place, None for those it has as a whole."""
 _MOST_PARTS = 8
+_Known: TypeAlias = tuple[Mapping[str, Mapping[Part, Bounds]], Mapping[str, Bounds], Mapping[str, Pair]]
 
 
 class HeldIntegers:
     """The least and the largest integer that arrays have been given so far, part by part. Nothing is known of an array
-    of which elements may never have been stored."""
+    of which elements may never have been stored. exact: what small ones hold now."""
 
-    def __init__(self, scope: KnownBounds) -> None:
+    def __init__(self, scope: KnownBounds, constants: Mapping[str, np.ndarray]) -> None:
         self._scope = scope
+        self.exact = ExactIntegers(constants)
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._parts: dict[str, Mapping[Part, Bounds]] = {}
         self._others: dict[str, Bounds] = {}
 
     def made(self, array: Array) -> None:
         """The array is new."""
+        self.exact.made(array)
         self._parts[array.name] = {}
         self._shapes[array.name] = array.shape
         self._others.pop(array.name, None)
@@ -52,13 +56,14 @@ class HeldIntegers:
         else:
             self._others[array] = _around(self._others.get(array, numbers), numbers)
 
-    def state(self) -> tuple[Mapping[str, Mapping[Part, Bounds]], Mapping[str, Bounds]]:
+    def state(self) -> _Known:
         """What is known now, to come back to when a trial fails."""
-        return dict(self._parts), dict(self._others)
+        return dict(self._parts), dict(self._others), dict(self.exact.held)
 
-    def back(self, state: tuple[Mapping[str, Mapping[Part, Bounds]], Mapping[str, Bounds]]) -> None:
+    def back(self, state: _Known, constants: Mapping[str, np.ndarray]) -> None:
         """Forget what a trial has stored."""
-        self._parts, self._others = dict(state[0]), dict(state[1])
+        self._parts, self._others, self.exact.held = dict(state[0]), dict(state[1]), dict(state[2])
+        self.exact.constants = constants
 
     def bounds(self, array: str, place: Sequence[Ix]) -> Bounds:
         """What the elements at such places lie between: all where an index is not a number."""

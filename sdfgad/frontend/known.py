@@ -12,6 +12,7 @@ import numpy as np
 
 from sdfgad.frontend.bodies.packages import sparse_matrices
 from sdfgad.frontend.context import Context
+from sdfgad.frontend.exact_values import exact_array
 from sdfgad.frontend.keyed import SetValue
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -125,7 +126,8 @@ def known_sizes(ctx: Context, callee: Value, arguments: Sequence[Value],
     items = plain_list(arguments[0])
     if isinstance(items, ArrayValue):
         few = items.ndim == 1 and items.dtype.kind == "i" and 0 < (items.shape[0].const or 0) <= _MOST_SIZES
-        return contents(ctx, items) if few else None
+        data = contents(ctx, items) if few else None
+        return exact_array(ctx, items) if few and data is None else data
     known = isinstance(items, (tuple, list)) and (len(items) > 0 or callee is np.prod) and all(
         isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in items)
     return items if known else None

@@ -15,6 +15,7 @@ from sdfgad.frontend.elementwise import (
     int_ix,
     to_ix,
 )
+from sdfgad.frontend.exact_values import exact_number
 from sdfgad.frontend.failing import whole_slice
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.sharing import READ_ONLY_HELP, refuse_stale
@@ -93,7 +94,7 @@ def to_int(ctx: Context, value: Value) -> Value:
         return int(value)
     if isinstance(value, ArrayValue) and not value.shape and value.dtype.kind in "iu":
         known = _known_element(ctx, value)
-        return named_int(ctx, value, "index") if known is None else known
+        return exact_or_named(ctx, value, "index") if known is None else known
     raise ctx.refuse(f"{describe(value)} where an integer is needed", as_integer(ctx, value), "SG105")
 
 
@@ -109,6 +110,15 @@ def _known_element(ctx: Context, value: ArrayValue) -> np.integer | None:
     places = [p for p, n in zip((k.const for k in found.parts), values.shape, strict=True)
               if p is not None and 0 <= p < n]
     return values.dtype.type(values.item(*places)) if len(places) == values.ndim else None
+
+
+def exact_or_named(ctx: Context, value: ArrayValue, label: str) -> Value:
+    """A scalar integer: the number itself where it is known at this point."""
+    known = exact_number(ctx, value)
+    if known is None:
+        return named_int(ctx, value, label)
+    ctx.builder.consume(value)
+    return known
 
 
 def named_int(ctx: Context, value: ArrayValue, label: str) -> IntValue:

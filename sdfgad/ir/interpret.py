@@ -61,6 +61,23 @@ def returned(tree: Any, memory: Mapping[str, np.ndarray]) -> Any:
     return tree if contents(tree) is None else mapped(lambda t: returned(t, memory), tree)
 
 
+def execute(block: Block, memory: dict[str, np.ndarray]) -> None:
+    """Run statements on arrays that lie in memory; KeyError where one of them is not there."""
+    with np.errstate(all="ignore"):
+        _Machine(memory).block(block)
+
+
+def number(e: Expr, memory: dict[str, np.ndarray]) -> Any:
+    """What an expression outside of all loops is."""
+    with np.errstate(all="ignore"):
+        return _Machine(memory).value(e)
+
+
+def put(view: View, values: np.ndarray, memory: dict[str, np.ndarray]) -> None:
+    """Let the part of an array that a view shows hold these values."""
+    _Machine(memory).write(view, values)
+
+
 def _of_arrays(index: Ix) -> bool:
     """Whether an index can be computed for all positions at once."""
     return all(isinstance(a, str) or isinstance(a, (FloorDiv, Mod)) and all(map(_of_arrays, a.parts))

@@ -92,9 +92,53 @@ def of_a_part_in_a_loop(x):
     return s
 
 
+def made(x):
+    counts, parts = np.full(3, 7 // 3), np.zeros(4, dtype=int)
+    counts[:7 % 3] += 1
+    parts[1:] = np.cumsum(counts)
+    z = np.zeros(np.insert(counts, 0, 2)[1] + parts[2])
+    z[parts[1]:] = x[counts[-1]] ** 2
+    return np.sum(z) * len(np.zeros(np.roll(parts, 1)[0]))
+
+
+def made_in_a_loop(x):
+    counts, places = np.empty(3, dtype=np.int32), np.empty(3, dtype=np.int32)
+    for k in range(3):
+        if k < 1:
+            counts[k] = 2
+        else:
+            counts[k] = 1
+        places[k] = 0 if k == 0 else places[k - 1] + counts[k - 1]
+    z, s = np.zeros(counts.sum()), 0.0
+    for k in range(40):
+        z[:counts[0]] += x[:counts[0]] * places[2]
+        s = s + z[places[1]] + np.sum(z[:places[2]] ** 2)
+    return s
+
+
+def changed_in_a_loop(x):
+    counts, first, s = np.zeros(3, dtype=int), np.array(1), 0.0
+    counts[0] = 1
+    for k in range(40):
+        s = s + np.sum(x[:counts[0]] ** 2) + x[first]
+        counts[0] = counts[0] % 3 + 1
+        first[...] = (first + 1) % 4
+    return s * counts[0] * first
+
+
+def changed_by_data(x):
+    counts, n = np.zeros(2, dtype=int), np.zeros(1, dtype=int)
+    if x[0] > 0.5:
+        counts[0] = 2
+        n[0] = counts[0] + 1
+    while n[0] < 9:
+        n[0] += 2
+    return x[counts[0]] ** 2 * n[0]
+
+
 @pytest.mark.parametrize("fn", [
-    room, by_builtins, of_places, of_a_range, of_parts, of_more_parts, other_functions_of_parts, written, in_a_loop,
-    of_a_part_in_a_loop, through_a_view, on_a_condition])
+    made, made_in_a_loop, changed_in_a_loop, changed_by_data, room, by_builtins, of_places, of_a_range, of_parts,
+    of_more_parts, other_functions_of_parts, written, in_a_loop, of_a_part_in_a_loop, through_a_view, on_a_condition])
 def test_sums_of_known_integers(fn: Callable[..., float]) -> None:
     check_both_modes(fn, (np.array([0.9, 0.4, 1.3, 0.7]),))
 

@@ -33,12 +33,12 @@ class ObjectWay:
 @dataclass(frozen=True)
 class ObjectForm:
     """What is sent: the name of the dtype, the shape, and whether NumPy takes it for a number of Python. value: of an
-    integer that its rank knows before the call."""
+    integer, a few of them or a plain object that its rank knows before the call."""
 
     dtype: str
     shape: tuple[int, ...]
     weak: bool
-    value: int | None = None
+    value: Any = None
 
 
 Objects = tuple[tuple[ObjectWay, ObjectForm], ...]

@@ -126,15 +126,16 @@ def collective(ctx: Context, communicator: Any, kind: str, buffers: MessageBuffe
         more[POSTED] = True
     _emit(ctx, tuple(v.view for v in buffers.received), (*(v.view for v in buffers.sent), numbers), kind=kind,
           count=buffers.count, dtype=buffers.dtype, how=how, **more)
-    _count(ctx, communicator)
+    counted(ctx, communicator)
 
 
 def barrier(ctx: Context, communicator: Any) -> None:
     _emit(ctx, (), (numbers_of(ctx, communicator, [0]),), kind="barrier", count=0, dtype=FLAG)
-    _count(ctx, communicator)
+    counted(ctx, communicator)
 
 
-def _count(ctx: Context, communicator: Any) -> None:
+def counted(ctx: Context, communicator: Any) -> None:
+    """One more collective of a communicator."""
     mail = ctx.builder.mail
     now = (handle_of(communicator), not ctx.builder.regions)
     ctx.builder.mail = replace(mail, collectives=(*mail.collectives, now))

@@ -26,7 +26,8 @@ from sdfgad.frontend.messages import (
     size_of,
 )
 from sdfgad.frontend.mpi_given import is_in_place, object_of, own_part, root_of, rows_of, same_parts, same_size
-from sdfgad.frontend.mpi_integers import COMBINED, of_integers
+from sdfgad.frontend.mpi_integers import of_integers
+from sdfgad.frontend.mpi_neighbours import NEIGHBOURS
 from sdfgad.frontend.mpi_objects import (
     alltoall_objects,
     broadcast_form,
@@ -51,6 +52,7 @@ from sdfgad.frontend.mpi_reductions import (
     scan,
     scan_into,
 )
+from sdfgad.frontend.mpi_sizes import SHARES, of_buffers
 from sdfgad.frontend.mpi_types import DerivedType, of_datatype
 from sdfgad.frontend.mpi_vectors import allgatherv, alltoallv, gatherv, scatterv
 from sdfgad.frontend.mpi_waits import COMPLETIONS, wait_for
@@ -308,21 +310,24 @@ def _barrier(ctx: Context, comm: Any) -> None:
     barrier(ctx, comm)
 
 
-_COLLECTIVES: Mapping[str, Callable[..., Value]] = MappingProxyType({
+_BUFFERS: Mapping[str, Callable[..., Value]] = MappingProxyType({
     "Allreduce": allreduce_into, "Bcast": _bcast_into, "Reduce": reduce_into, "Scatter": _scatter, "Gather": _gather,
     "Allgather": _allgather, "Reduce_scatter_block": reduce_scatter_block, "Reduce_scatter": reduce_scatter,
     "Scan": scan_into, "Exscan": exscan_into, "Scatterv": scatterv, "Gatherv": gatherv, "Allgatherv": allgatherv,
     "Alltoallv": alltoallv, "Alltoall": _alltoall})
+_COLLECTIVES: Mapping[str, Callable[..., Value]] = MappingProxyType({
+    name: of_buffers(rule, *SHARES[name]) if name in SHARES else rule for name, rule in _BUFFERS.items()})
 """Those with buffers, which there are without waiting, too."""
 _RULES: Mapping[str, Callable[..., Value]] = MappingProxyType({
     **dict.fromkeys(("Send", "Ssend", "Bsend", "Rsend"), _send), "Recv": _recv, "Sendrecv": _sendrecv,
     "Sendrecv_replace": _sendrecv_replace, **dict.fromkeys(("Isend", "Issend", "Ibsend", "Irsend"), _isend),
     "Irecv": _irecv, "Barrier": _barrier, "barrier": _barrier, **_COLLECTIVES,
-    **{name: of_integers(rule, COMBINED[name], name == "bcast") for name, rule in (
+    **{name: of_integers(name, rule) for name, rule in (
         ("allreduce", allreduce), ("reduce", reduce), ("scan", scan), ("exscan", exscan), ("bcast", _bcast),
-        ("allgather", _allgather_list), ("gather", _gather_list))},
-    "Free": _free, **dict.fromkeys(("Send_init", "Ssend_init", "Bsend_init", "Rsend_init"), send_init),
+        ("allgather", _allgather_list), ("gather", _gather_list), ("scatter", scatter_objects),
+        ("alltoall", alltoall_objects))},
+    **NEIGHBOURS, "Free": _free, **dict.fromkeys(("Send_init", "Ssend_init", "Bsend_init", "Rsend_init"), send_init),
     "Recv_init": recv_init, **dict.fromkeys(("send", "ssend", "bsend"), send_object), "recv": recv_object,
-    "sendrecv": sendrecv_objects, "scatter": scatter_objects, "alltoall": alltoall_objects,
+    "sendrecv": sendrecv_objects,
     **dict.fromkeys(("isend", "issend", "ibsend"), isend_object), "irecv": irecv_object,
     **{f"I{name.lower()}": _nonblocking(rule) for name, rule in (*_COLLECTIVES.items(), ("Barrier", _barrier))}})

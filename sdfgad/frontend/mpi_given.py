@@ -9,8 +9,9 @@ import numpy as np
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe
+from sdfgad.frontend.exact_values import exact_array, exact_number
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.known import plain_list
+from sdfgad.frontend.known import contents, plain_list
 from sdfgad.frontend.messages import size_of
 from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewValue, is_number
 from sdfgad.frontend.views import to_int
@@ -27,22 +28,35 @@ def same_parts(ctx: Context, comm: Any, wholes: Sequence[ArrayValue], part: Arra
 
 def integers(ctx: Context, value: Value, count: int) -> tuple[int, ...]:
     """So many counts or places, one for each rank, which are known now."""
-    items = plain_list(value)
+    data = known_integers(ctx, value)
+    items = plain_list(value) if data is None else data.tolist()
     if not isinstance(items, (tuple, list)) or len(items) != count or not all(is_number(n) for n in items):
         raise ctx.refuse(f"{describe(value)} as counts of the {count} ranks", "give a list or tuple of integers that "
                          "are known before the call: arguments, shapes, what is computed from rank and size", "SG109")
     return tuple(int(n) for n in items)
 
 
+def known_integers(ctx: Context, value: Value) -> np.ndarray | None:
+    """What an array or a list of integers holds, if that is known at this point."""
+    if isinstance(value, ListValue) and any(isinstance(n, ArrayValue) for n in value.items):
+        found = [exact_number(ctx, n) if isinstance(n, ArrayValue) and not n.shape else n for n in value.items]
+        return np.array(found) if all(map(is_number, found)) else None
+    if not isinstance(value, ArrayValue) or value.dtype.kind not in "iu":
+        return None
+    data = contents(ctx, value)
+    return exact_array(ctx, value) if data is None else data
+
+
 def told_integers(ctx: Context, value: Value, count: int) -> tuple[Value, ...] | None:
     """So many counts that are known in the call alone: integers of an array or a list; None if they are known now."""
+    items = list(value.items) if isinstance(value, ListValue) else []
     if isinstance(value, ArrayValue) and value.ndim == 1 and value.dtype.kind in "iu" and value.shape[0].const == count:
         whole = ctx.builder.materialise(value, "counts")
-        return tuple(to_int(ctx, subscript(ctx, whole, k)) for k in range(count))
-    items = list(value.items) if isinstance(value, ListValue) else []
-    if len(items) == count and any(isinstance(n, (ArrayValue, IntValue)) for n in items):
-        return tuple(to_int(ctx, n) for n in items)
-    return None
+        items = [subscript(ctx, whole, k) for k in range(count)]
+    if len(items) != count or not any(isinstance(n, (ArrayValue, IntValue)) for n in items):
+        return None
+    found = tuple(to_int(ctx, n) for n in items)
+    return None if all(map(is_number, found)) else found
 
 
 def same_size(ctx: Context, own: ArrayValue, into: ArrayValue) -> None:

@@ -1,4 +1,4 @@
-"""Integers that ranks know before the call and tell each other in lower case: sizes and places come from them.
+"""What ranks know before the call and tell each other in lower case: sizes and places come from integers.
 
     counts = comm.allgather(x.shape[0]) ; n = comm.allreduce(len(x)) ; first = comm.exscan(len(x))
 
@@ -10,12 +10,26 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
+from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.mpi_given import how_of
+from sdfgad.frontend.mpi_structures import (
+    Makeup,
+    broadcast,
+    form_of,
+    gathered,
+    gathered_parts,
+    is_structure,
+    scattered_parts,
+    share_of,
+)
 from sdfgad.frontend.values import ListValue, Value
 from sdfgad.ranks import (
     NOBODY_SAYS,
@@ -33,43 +47,85 @@ Combine = Callable[[Context, Any, Sequence[int], Mapping[str, Value]], Value]
 """What a rank gets when all that the ranks of `givers` give is known."""
 
 
-def of_integers(rule: Callable[..., Value], combine: Combine, rooted: bool = False) -> Callable[..., Value]:
-    """The rule, with a number of Python in place of what it reads where that is known. rooted: the root alone gives."""
-    form = inspect.signature(rule)
+def of_integers(name: str, rule: Callable[..., Value]) -> Callable[..., Value]:
+    """The rule, with a number of Python in place of what it reads where that is known; objects are taken apart."""
+    form, rooted = inspect.signature(rule), name in ("bcast", "scatter")
 
     @wraps(rule)
     def told(ctx: Context, comm: Any, *values: Value, **more: Value) -> Value:
         given = form.bind(ctx, comm, *values, **more)
         given.apply_defaults()
         own, root = list(given.arguments.values())[2], given.arguments.get("root", 0)
-        known = _known(ctx, comm, own, (root,) if rooted else range(comm.Get_size()))
+        known = _known(ctx, comm, name, own, (root,) if rooted else range(comm.Get_size()))
+        if known is not None and all(isinstance(n, Makeup) for n in known):
+            found = _of_forms(ctx, comm, name, rule, known, own, *([root] if "root" in form.parameters else []))
+            if found is not None:
+                return found[0]
         found = rule(ctx, comm, *values, **more)
-        return found if known is None or found is None else combine(ctx, comm, known, given.arguments)
+        if found is None or known is None or name not in COMBINED or not all(isinstance(n, _INTEGERS) for n in known):
+            return found
+        return COMBINED[name](ctx, comm, known, given.arguments)
 
     return told
 
 
-def _known(ctx: Context, comm: Any, own: Value, givers: Sequence[Any]) -> list[int] | None:
-    """What the givers have said of this collective. All collectives of a communicator meet in order, which is known as
-    long as none of them is in a loop or a branch that the call decides on."""
+def _known(ctx: Context, comm: Any, name: str, own: Value, givers: Sequence[Any]) -> list[Any] | None:
+    """What the givers have said of a collective: integers, or the forms of objects."""
+    gives, form = comm.Get_rank() in givers, form_of(own)
+    integer = isinstance(own, _INTEGERS) and not isinstance(own, bool)
+    objects = name in _OF_OBJECTS and form is not None and (is_structure(form) or name in _OF_SHAPES and form.data)
+    if name == "scatter" and form is not None and _is_uneven(form):
+        form = replace(form, keys=(np.result_type(*(v.dtype for v in items_of(ctx, own))).str,))
+    said = own if integer else form if objects else None
+    return said_by(ctx, comm, said, givers, gives, ask=said is not None or own is None)
+
+
+def _is_uneven(form: Makeup) -> bool:
+    """Whether this is a list of arrays of several shapes."""
+    return form.kind in ("list", "tuple") and len({part.parts for part in form.parts}) > 1 and all(
+        part.kind == "data" for part in form.parts)
+
+
+def _of_forms(ctx: Context, comm: Any, name: str, rule: Callable[..., Value], forms: Sequence[Makeup], own: Value,
+              *root: Value) -> tuple[Value] | None:
+    """What a collective gives of objects; None where its rule says that."""
+    single = not any(map(is_structure, forms))
+    if name == "bcast":
+        return (broadcast(ctx, comm, rule, forms, own, *root),)
+    if name in _OF_SHAPES and not single:
+        return (gathered(ctx, comm, rule, forms, own, *root),)
+    if name in _OF_SHAPES and len({form.parts for form in forms}) > 1 and all(f.kind == "data" for f in forms):
+        return (gathered_parts(ctx, comm, forms, own, *root),)
+    lists = name in ("scatter", "alltoall") and all(len(f.parts) == comm.Get_size() for f in forms)
+    if not lists or single:
+        return None
+    if not any(form.data for form in forms):
+        found = share_of(ctx, comm, forms)
+        return (found.items[0],) if name == "scatter" else (found,)
+    return (scattered_parts(ctx, comm, forms[0], own, *root),) if name == "scatter" and _is_uneven(forms[0]) else None
+
+
+def said_by(ctx: Context, comm: Any, own: Any, givers: Sequence[Any], gives: bool,
+            ask: bool = True) -> list[Any] | None:
+    """What the givers have said that they give to this collective; None where one of them does not know it. All
+    collectives of a communicator meet in order, which is known as long as none of them is in a loop or a branch that
+    the call decides on. own: what this rank gives, None if that is not known; ask: whether it wants to know."""
     handle, rank = handle_of(comm), comm.Get_rank()
     before = [outside for one, outside in ctx.builder.mail.collectives if one == handle]
     if ctx.builder.regions or not all(before):
         return None
     ways = [ObjectWay(members(comm), lineage(handle), giver, None, len(before), "collectives") for giver in givers]
-    integer = isinstance(own, int) and not isinstance(own, bool)
-    if rank in givers:
-        form = ObjectForm("", (), True, own if integer else None)
-        ctx.surroundings.sent.append((ways[list(givers).index(rank)], form))
-    if not integer and own is not None:
+    if gives:
+        ctx.surroundings.sent.append((ways[list(givers).index(rank)], ObjectForm("", (), True, own)))
+    if not ask or gives and own is None:
         return None
     if comm.Get_size() == 1:
-        return [own] if integer else None
+        return None if own is None else [own]
     found = [_said(ctx, way) for way in ways]
-    return None if None in found else found  # type: ignore[return-value]
+    return None if None in found else found
 
 
-def _said(ctx: Context, way: ObjectWay) -> int | None:
+def _said(ctx: Context, way: ObjectWay) -> Any:
     said = objects_sent()
     form = next((form for other, form in said[-1] if other.meets(way)), None) if said else None
     if form is None and (not said or said[-1] is not NOBODY_SAYS and not settled(2)):
@@ -106,3 +162,6 @@ COMBINED: Mapping[str, Combine] = MappingProxyType({
     "allgather": _listed, "gather": _listed, "allreduce": _reduced, "reduce": _reduced, "scan": _up_to,
     "exscan": _before, "bcast": _of_root})
 """What methods of communicators give of integers that are known."""
+_INTEGERS = (int, np.integer)
+_OF_SHAPES = frozenset(("gather", "allgather"))
+_OF_OBJECTS = frozenset(("bcast", "scatter", "alltoall", *_OF_SHAPES))

@@ -29,6 +29,7 @@ from tests.mpi.programs import SAMPLES, Sample, rows
 from tests.mpi.random.check import check_random
 from tests.mpi.replicas import REPLICAS
 from tests.mpi.rows import CHECKS_OF_ROWS
+from tests.mpi.sizes import CHECKS_OF_SIZES
 from tests.mpi.telling import COMM, tell
 from tests.mpi.traffic import TRAFFIC
 
@@ -83,7 +84,7 @@ def main(names: list[str]) -> None:
     build.link_flags = linked_quickly
     checks: dict[str, Callable[[], None]] = {
         "samples": samples, **CHECKS, **FAULTS, **DISTRIBUTED, **TRAFFIC, **REPLICAS, **CHECKS_OF_ROWS, **LIMITED,
-        **CHECKS_OF_ORDERS, **CHECKS_OF_OVERLAP, **CHECKS_OF_OBJECTS, **CHECKED,
+        **CHECKS_OF_ORDERS, **CHECKS_OF_OVERLAP, **CHECKS_OF_OBJECTS, **CHECKS_OF_SIZES, **CHECKED,
         **{f"sample-{n}": partial(samples, n) for n in SAMPLES}}
     for name in names:
         if name.startswith("random:"):  # random:FIRST:COUNT or random:FIRST:COUNT:native

@@ -19,6 +19,7 @@ from tests.mpi.told import (
     check_rows,
     check_samples,
     check_silence,
+    check_sizes,
 )
 from tests.support.once import once
 from tests.support.ranks import OPEN_MPI, RanksRun, needs_mpi, run_ranks, slowness
@@ -27,7 +28,7 @@ pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
           "code", "lists", "idle", "counts", "silence", "plans", "replicated", "rows", "parts-native", "random:0:20",
-          "distributed", "limited", "orders", "overlap", "overlap-native", "objects", "checks")
+          "distributed", "limited", "orders", "overlap", "overlap-native", "objects", "sizes", "checks")
 
 
 def run(count: int, *checks: str, **options: Any) -> RanksRun:
@@ -51,7 +52,7 @@ def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
 
 def test_three_ranks() -> None:
     done = run(3, "sample-ring", "sample-farm", "operations-float64", "silence", "rows-complex", "random:24:12",
-               "distributed-few", "checks", timeout=500)
+               "distributed-few", "sizes", "checks", timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
@@ -59,6 +60,7 @@ def test_three_ranks() -> None:
     check_rows(done.found, 10)
     check_random(done.found, 12)
     check_distributed(done.found, 2)
+    check_sizes(done.found)
     check_checks(done.found)
 
 
@@ -96,6 +98,10 @@ def test_messages_go_in_the_order_of_memory(on_two: dict[str, Any]) -> None:
 
 def test_messages_in_lower_case(on_two: dict[str, Any]) -> None:
     check_objects(on_two)
+
+
+def test_sizes_that_ranks_tell_each_other(on_two: dict[str, Any]) -> None:
+    check_sizes(on_two)
 
 
 @pytest.mark.slow

@@ -81,6 +81,12 @@ def check_objects(found: dict[str, Any]) -> None:
         assert any(text in message and "objects.py" in message for _, message in objects[name]["error"])
 
 
+def check_sizes(found: dict[str, Any]) -> None:
+    sizes = {n: f for n, f in found.items() if n.startswith("sizes ")}
+    assert len(sizes) == 9
+    assert all(f["value"] < 1e-13 and f["slope"] < 1e-7 and f["dot"] < 1e-12 for f in sizes.values()), sizes
+
+
 def check_distributed(found: dict[str, Any], count: int) -> None:
     right = {n: f["error"] for n, f in found.items() if n.startswith("distributed ") and isinstance(f["error"], float)}
     assert len(right) == count and max(right.values()) < 1e-13, right

@@ -19,6 +19,7 @@ from sdfgad.pipeline import derive
 from sdfgad.plans.request import Request
 from sdfgad.pushforwards import _tangent, pushed
 from sdfgad.ranks import nobody_asked
+from sdfgad.together import agreed
 from tests.support.vectors import Whole
 
 HOW = MappingProxyType({"sum": MPI.SUM, "max": MPI.MAX, "min": MPI.MIN})
@@ -38,17 +39,38 @@ def run_here(program: Program, given: Mapping[str, np.ndarray]) -> dict[str, np.
 def by_reference(fn: Callable[..., Any], arguments: Mapping[str, Any], along: Mapping[str, np.ndarray],
                  seed: np.ndarray) -> tuple[Any, Any, list[np.ndarray]]:
     """Value, tangent and cotangents of the arguments in `along`: of the programs as the compiler gets them."""
-    bound, names = bind(fn, list(arguments.values()), {}), tuple(along)
     with nobody_asked():
-        made = derive(fn, bound, Request(names, None, None, False, True, None, together=True))
+        return _run_here(fn, arguments, along, seed, lambda prepare: prepare())
+
+
+def agreed_by_reference(fn: Callable[..., Any], arguments: Mapping[str, Any], along: Mapping[str, np.ndarray],
+                        seed: np.ndarray) -> tuple[Any, Any, list[np.ndarray]]:
+    """The same where ranks tell each other before the call what they know."""
+    def together(prepare: Callable[[], Any]) -> Any:
+        made: list[Any] = []
+
+        def once() -> Any:
+            if not made or not made[-1].parsed.surroundings.unchanged():
+                made.append(prepare())
+            return made[-1]
+
+        return agreed(MPI.COMM_WORLD, once, "sum")
+
+    return _run_here(fn, arguments, along, seed, together)
+
+
+def _run_here(fn: Callable[..., Any], arguments: Mapping[str, Any], along: Mapping[str, np.ndarray], seed: np.ndarray,
+              made_by: Callable[[Callable[[], Any]], Any]) -> tuple[Any, Any, list[np.ndarray]]:
+    bound, names = bind(fn, list(arguments.values()), {}), tuple(along)
+    made = made_by(lambda: derive(fn, bound, Request(names, None, None, False, True, None, together=True)))
     if all(MPI.COMM_WORLD.allgather(made.silent is not None)):
         made = made.silent
     traced, held = made.parsed.traced, {a: bound.leaves[n] for n, a in made.parsed.traced.items()}
-    behind = run_here(made.program, {**held, made.made.seeds[0]: seed})
+    behind = run_here(made.program, {**held, **dict.fromkeys(made.made.seeds[:1], seed)})
     gradients = [made.made.gradients[traced[n]] for n in names]
     cotangents = [np.zeros_like(a) if g is None else behind[g] for g, a in zip(gradients, along.values(), strict=True)]
-    with nobody_asked():
-        whole, returns, places = _tangent(pushed(fn, bound, names), None).value
+    tangent = made_by(lambda: pushed(fn, bound, names))
+    whole, returns, places = _tangent(tangent, None).value
     given = {p: along[n] for n in names if (p := places[traced[n]]) is not None}
     behind = run_here(whole, {**held, **given})
     return returned(whole.returns, behind), returned(returns, behind), cotangents

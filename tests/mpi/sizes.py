@@ -1,0 +1,154 @@
+"""Sizes that programs compute, and tell each other in buffers and in objects, before arrays of these sizes go."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from tests.mpi.random.machine import agreed_by_reference
+from tests.mpi.telling import COMM, tell
+
+
+def of_root(comm, x):
+    """The root decides how much each rank gets."""
+    if comm.rank == 0:
+        given = np.sin(x)
+        each, more = divmod(given.size, comm.size)
+        counts = np.array([each + 1 if r < more else each for r in range(comm.size)])
+        places = np.array([sum(counts[:r]) for r in range(comm.size)])
+    else:
+        given, counts, places = None, np.zeros(comm.size, dtype=int), None
+    comm.Bcast(counts, root=0)
+    part = np.zeros(counts[comm.rank])
+    comm.Scatterv([given, counts, places, MPI.DOUBLE], part, root=0)
+    return np.sum(part ** 3)
+
+
+def of_sums(comm, x):
+    n = 4 * comm.size + 1
+    counts = np.full(comm.size, n // comm.size)
+    counts[:n % comm.size] += 1
+    places = np.concatenate(([0], np.cumsum(counts)[:-1]))
+    low = places[comm.rank]
+    mine = np.outer(x[:2], np.arange(1.0, 1 + n)).reshape(-1)[low:low + counts[comm.rank]] * x[0]
+    whole, others = np.empty(n), np.insert(np.cumsum(counts), 0, 0)[:-1]
+    comm.Allgatherv(mine, [whole, counts, places, MPI.DOUBLE])
+    comm.Allgatherv(mine * whole[0], [whole, (counts, others)])
+    return np.sum(whole ** 2) * x[1]
+
+
+def of_loops(comm, x):
+    counts, places = np.empty(comm.size, dtype=np.int32), np.empty(comm.size, dtype=np.int32)
+    for r in range(comm.size):
+        if r < 1:
+            counts[r] = 3
+        else:
+            counts[r] = 2
+        places[r] = 0 if r == 0 else places[r - 1] + counts[r - 1]
+    own, whole = np.empty(counts[comm.rank]), np.zeros(counts.sum())
+    own[:] = np.tanh(x[:counts[comm.rank]])
+    comm.Allgatherv([own, MPI.DOUBLE], [whole, counts, places, MPI.DOUBLE])
+    return np.sum(whole ** 2 * whole[0])
+
+
+def of_buffers(comm, x):
+    """Every rank has another number of elements."""
+    mine, counts = np.sin(x[comm.rank:]), np.zeros(comm.size, dtype=int)
+    comm.Allgather(np.array([mine.size]), counts)
+    places = np.zeros(comm.size, dtype=int)
+    places[1:] = np.cumsum(counts[:-1])
+    whole = np.empty(int(counts.sum()))
+    comm.Allgatherv(mine, [whole, counts, places, MPI.DOUBLE])
+    n, total, first = np.array([mine.size]), np.zeros(1, dtype=int), np.zeros(1, dtype=int)
+    comm.Allreduce(n, total)
+    comm.Exscan(n, first)
+    begin = first[0] if comm.rank else 0
+    every = np.zeros(total[0])
+    every[begin:begin + mine.size] = mine * x[0]
+    comm.Allreduce(MPI.IN_PLACE, every)
+    told = np.empty(comm.size, dtype="i") if comm.rank == 0 else None
+    comm.Gather(np.array(mine.size, dtype="i"), told, root=0)
+    rows = np.empty(sum(told)) if comm.rank == 0 else None
+    comm.Gatherv(mine * x[1], [rows, told] if comm.rank == 0 else None, root=0)
+    return np.sum(whole * every) + (np.sum(rows ** 3) if comm.rank == 0 else 0.0)
+
+
+def of_pairs(comm, x):
+    chunks = [x[r:r + 1 + (comm.rank + r) % 2] * x[0] for r in range(comm.size)]
+    there, back = np.array([c.size for c in chunks], dtype=np.int32), np.empty(comm.size, dtype=np.int32)
+    comm.Alltoall(there, back)
+    got = np.zeros(sum(back))
+    comm.Alltoallv([np.concatenate(chunks), there, [0, *np.cumsum(there)[:-1]], MPI.DOUBLE],
+                   [got, back, [0, *np.cumsum(back)[:-1]], MPI.DOUBLE])
+    again = comm.alltoall([len(c) for c in chunks])
+    same = np.empty(sum(again))
+    comm.Alltoallv([np.concatenate(chunks), list(there)], [same, again])
+    return np.sum(got ** 2) + np.sum(same ** 3)
+
+
+def of_shapes(comm, x):
+    field = np.outer(x[:2 * comm.size], x[:3]) if comm.rank == 0 else None
+    shape, kind = (field.shape, field.dtype) if comm.rank == 0 else (None, None)
+    shape, kind = comm.bcast(shape, 0), comm.bcast(kind, 0)
+    rows = np.zeros((shape[0] // comm.size, shape[1]), kind)
+    comm.Scatter(field, rows, 0)
+    n = comm.scatter([2 + r % 2 for r in range(comm.size)] if comm.rank == 0 else None)
+    return np.sum(rows ** 3) * np.sum(np.ones(n) * x[0])
+
+
+def of_objects(comm, x):
+    given = {"scale": 2 * x[0], "n": 3, "parts": (x[:3] * 2, [x[1], "text"])} if comm.rank == 0 else None
+    got = comm.bcast(given, root=0)
+    every = comm.allgather((np.sum(x) * got["scale"], comm.rank + 1, x[:got["n"]]))
+    return sum(a * k * np.sum(v * got["parts"][0]) for a, k, v in every) * got["parts"][1][0]
+
+
+def of_several_shapes(comm, x):
+    """As `np.array_split` cuts an array whose length is no multiple of the number of ranks."""
+    mine = comm.scatter(np.array_split(np.outer(x[:5], x[:2]), comm.size) if comm.rank == 0 else None, root=0)
+    every, whole = comm.gather(np.sin(mine), root=0), comm.allgather(mine[:, 0])
+    total = np.sum(np.concatenate(whole) ** 3)
+    return total + np.sum(np.concatenate(every) ** 2) if comm.rank == 0 else total
+
+
+def among_neighbours(comm, x):
+    """A grid that is closed in one direction, and so narrow that both neighbours may be one rank."""
+    grid = comm.Create_cart(MPI.Compute_dims(comm.size, 2), periods=[True, False])
+    u, sides, back = np.sin(x[:2]), np.ones((4, 2)), np.zeros((4, 2))
+    for _ in range(2):
+        grid.Neighbor_allgather(u, sides)
+        u = u + x[2] * (sides[0] * sides[1] - sides[2] + sides[3])
+        grid.Neighbor_alltoall(np.outer(np.arange(1.0, 5.0), u), back)
+    return np.sum(back ** 2) + np.sum(sides)
+
+
+PROGRAMS: tuple[Callable[..., Any], ...] = (of_root, of_sums, of_loops, of_buffers, of_pairs, of_shapes, of_objects,
+                                            of_several_shapes, among_neighbours)
+
+
+def check_sizes() -> None:
+    """Value, tangent and gradient by the reference semantics against differences of the sum over the ranks."""
+    for fn in PROGRAMS:
+        tell(f"sizes {fn.__name__}", **_errors(fn))
+
+
+def _errors(fn: Callable[..., Any]) -> dict[str, float]:
+    rng = np.random.default_rng(COMM.rank)
+    x, dx = 0.3 + rng.random(8), rng.random(8)
+    seed = np.array(1.0)
+    value, pushed, (back,) = agreed_by_reference(fn, {"comm": COMM, "x": x}, {"x": dx}, seed)
+
+    def total(step: float) -> float:
+        found = fn(COMM, x + step * dx)
+        return COMM.allreduce(0.0 if found is None else float(found))
+
+    sides = np.array([0.0 if v is None else v for v in (value, pushed)] + [np.vdot(back, dx)])
+    there, along, slope_back = COMM.allreduce(sides)
+    slope = (total(1e-6) - total(-1e-6)) / 2e-6
+    return {"value": abs(there - total(0.0)) / abs(there), "slope": abs(along - slope) / abs(slope),
+            "dot": abs(along - slope_back) / abs(along)}
+
+
+CHECKS_OF_SIZES = {"sizes": check_sizes}

@@ -10,6 +10,7 @@ import pytest
 
 import sdfgad
 from sdfgad.calls.results import Gradients
+from tests.support.interpreted import interpreted
 
 ONE, TWO, THREE = np.ones(1), np.ones(2), np.ones(3)
 PLAIN = Gradients({"A": ONE, "x": TWO}, {"A": ONE, "x": TWO})
@@ -56,3 +57,24 @@ def test_arrays_of_another_shape_are_the_memory_that_was_written():
     for one, other in zip(found, flattened(u), strict=True):
         np.testing.assert_array_equal(one, other)
     assert all(f.base is not None for f in found)
+
+
+OUTSIDE, TABLE = np.arange(3.0), np.arange(6).reshape(2, 3)
+
+
+def from_outside(x):
+    return np.sum(x * OUTSIDE), {"all": OUTSIDE, "turned": TABLE.T, "end": OUTSIDE[1:], "where": np.triu_indices(2)[0]}
+
+
+def test_arrays_from_outside_are_results() -> None:
+    with interpreted():
+        given, (total, expected) = np.ones(3), from_outside(np.ones(3))
+        of_call = sdfgad.forward(from_outside)(given)
+        of_vjp, _ = sdfgad.vjp(from_outside, given)
+        (value, aux), slope = sdfgad.value_and_grad(from_outside, has_aux=True)(given)
+    np.testing.assert_array_equal(slope, OUTSIDE)
+    for found in (of_call, of_vjp, (value, aux)):
+        assert found[0] == total
+        for name, array in expected.items():
+            np.testing.assert_array_equal(found[1][name], array)
+            assert not np.shares_memory(found[1][name], array)

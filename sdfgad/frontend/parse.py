@@ -388,8 +388,9 @@ def _returned(ctx: Context, value: Value) -> Any:
         found = ctx.builder.materialise(value, "result")
         if found.view.array in ctx.builder.shared.stale:
             raise refuse_stale(ctx.here, ctx.builder.shared, found.view.array, "a result")
-        # Nobody reads an index once the program has run.
-        return (ctx.builder.fresh_copy(found, "result") if view_elems(found.view) else found).view
+        # Nobody reads an index once the program has run. Calls make room for results: constants have theirs.
+        own = not view_elems(found.view) and found.view.array not in ctx.builder.constants
+        return (found if own else ctx.builder.fresh_copy(found, "result")).view
     if isinstance(value, Reading):
         raise ctx.refuse("what a clock shows as a return value", "measure the time around the call", "SG109")
     internal = isinstance(value, (*SELECTED, Maybe, Function, Entries, Applied, SetValue, Opaque))

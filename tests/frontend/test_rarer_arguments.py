@@ -53,6 +53,8 @@ PROGRAMS = {
     "triangles of a vector": lambda a, x: np.tril(x, 1) + np.triu(x * x, 1),
     "insert at a slice": lambda a, x: (
         np.insert(a, slice(None, None, 2), a[1:] * x, axis=0)[0] + np.insert(x, slice(0, 3, 2), x[1:3])[2]),
+    "delete by flags": lambda a, x: (
+        np.delete(a, [True, False, True], axis=0)[0] * np.delete(x, [False, False, True, False])[2]),
     "convolve along an axis": lambda a, x: signal.fftconvolve(a, a[:2] * x[0], axes=0) * x[1],
     "of the same size": lambda a, x: signal.fftconvolve(a, x[None, :3], "same", axes=-1),
     "mean between limits": lambda a, x: stats.tmean(a, (-0.5, None)) + stats.tmean(a, (-0.9, 0.9), (False, 1), 0) * x,

@@ -37,6 +37,10 @@ def delete(arr, obj, axis=None):
     n = rows.shape[0]
     if isinstance(obj, slice):
         gone = list(range(n)[obj])
+    elif isinstance(obj, (list, np.ndarray)) and np.asarray(obj).dtype == bool:
+        if len(obj) != n:
+            raise ValueError("a mask that is not as long as the axis")
+        gone = [k for k in range(n) if obj[k]]
     else:
         gone = [range(n)[k] for k in ([obj] if isinstance(obj, int) else obj)]
     kept = rows[[k for k in range(n) if k not in gone]]

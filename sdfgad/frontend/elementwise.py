@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -30,6 +31,7 @@ from sdfgad.frontend.values import (
     RunText,
     Shape,
     Value,
+    ViewValue,
     is_number,
 )
 from sdfgad.ir.algebra import direction
@@ -373,6 +375,14 @@ def convert(ctx: Context, value: Value, dtype: np.dtype, weak: bool = False) -> 
     operand = as_array(ctx, value)
     return lift(ctx, (operand,), dtype, lambda e: cast(e, dtype), weak,
                 isinstance(operand, Lazy) and operand.costly)
+
+
+def strong(ctx: Context, value: Value) -> ArrayValue:
+    """Numbers of NumPy's in place of Python's: unlike these, they decide the dtype of what is computed with them."""
+    found = as_array(ctx, value)
+    if isinstance(found, ViewValue):
+        return replace(found, weak=False)
+    return lift(ctx, (found,), found.dtype, lambda e: e) if found.weak else found
 
 
 # integers known at run time

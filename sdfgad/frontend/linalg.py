@@ -14,7 +14,17 @@ from sdfgad.frontend.bodies import shape as shape_bodies
 from sdfgad.frontend.builder import reads_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import copyto
-from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text
+from sdfgad.frontend.elementwise import (
+    apply,
+    as_array,
+    convert,
+    describe,
+    expand,
+    promote,
+    same_size,
+    shape_text,
+    strong,
+)
 from sdfgad.frontend.layout import contracted
 from sdfgad.frontend.masking import CHOSEN
 from sdfgad.frontend.matrix_operations import factorable, factorised, library, square, stored, system_dtype
@@ -131,13 +141,13 @@ def dot(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
 
 
 def vdot(ctx: Context, a: Value, b: Value) -> Value:
-    left, right = (as_array(ctx, ctx.invoke(ctx, np.ravel, [v], {})) for v in (a, b))
+    left, right = (strong(ctx, ctx.invoke(ctx, np.ravel, [v], {})) for v in (a, b))
     return matmul(ctx, apply(ctx, np.conjugate, left) if left.dtype.kind == "c" else left, right)
 
 
 def tensordot(ctx: Context, a: Value, b: Value, axes: Value = 2) -> Value:
     """`np.tensordot`."""
-    left, right = as_array(ctx, a), as_array(ctx, b)
+    left, right = strong(ctx, a), strong(ctx, b)
     if isinstance(axes, (int, np.integer)):
         first, second = tuple(range(left.ndim - axes, left.ndim)), tuple(range(axes))
     else:
@@ -165,7 +175,7 @@ def einsum(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = 
     """`np.einsum` with letters."""
     if not isinstance(subscripts, str):
         subscripts, operands = _lettered(ctx, [subscripts, *operands])
-    values = [as_array(ctx, v) for v in operands]
+    values = [strong(ctx, v) for v in operands]
     if dtype is not None:
         values = [as_array(ctx, convert(ctx, v, native(np.dtype(dtype)))) for v in values]
     inputs, arrow, output = _without_ellipsis(ctx, subscripts.replace(" ", ""), values).partition("->")

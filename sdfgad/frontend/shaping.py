@@ -23,6 +23,7 @@ from sdfgad.frontend.elementwise import (
     same_size,
     select,
     shape_text,
+    strong,
 )
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.known import contents
@@ -125,7 +126,7 @@ def squeeze(ctx: Context, a: Value, axis: Value = None) -> Value:
 
 
 def broadcast_to(ctx: Context, array: Value, shape: Value) -> Value:
-    value, extents = as_array(ctx, array), shape_of(ctx, shape)
+    value, extents = strong(ctx, array), shape_of(ctx, shape)
     expand(ctx, value, extents)
     return read_only(remap(ctx, value, extents, project(value.shape, axes(len(extents)))))
 
@@ -392,8 +393,7 @@ def broadcast_arrays(ctx: Context, *args: Value) -> Value:
 
 
 def outer(ctx: Context, a: Value, b: Value) -> Value:
-    arrays = [as_array(ctx, convert(ctx, v, v.dtype)) if v.weak else v for v in (as_array(ctx, a), as_array(ctx, b))]
-    left, right = (reshaped(ctx, v, (_product(v.shape),)) for v in arrays)
+    left, right = (reshaped(ctx, v, (_product(v.shape),)) for v in (strong(ctx, a), strong(ctx, b)))
     rows = remap(ctx, left, (left.shape[0], ix(1)), [ix(axis(0))])
     return ctx.invoke(ctx, np.multiply, [rows, right], {})
 

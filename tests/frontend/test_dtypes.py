@@ -42,6 +42,10 @@ PROGRAMS = {
     "between": lambda i, j, f, n, b: (np.linspace(f[0], f[1], 4), np.linspace(f, 1, 3), np.linspace(i[0], i[1], 3),
                                       np.linspace(-2, 2, 4, dtype=int), np.linspace(f[0], -9.5, 6, dtype=np.int32),
                                       np.logspace(f[0], 1, 3), np.geomspace(f[0], 8, 3), np.geomspace(f, i[0], 3)),
+    "numbers of Python's": lambda i, j, f, n, b: (
+        np.ravel(2) * f, np.reshape(2.0, (1,)) * f, np.broadcast_to(2.0, 6) * f, np.expand_dims(2, 0) * f,
+        np.squeeze(2.0) * f, np.transpose(0.5) * f, np.append(2, f), np.einsum(",i", 2.0, f), np.vdot(2.0, f[0]),
+        np.tensordot(0.5, f, 0), np.real(2.0) * f, abs(-2) * f),
     "turns": lambda i, j, f, n, b: (np.unwrap(i), np.unwrap(f * 9), np.unwrap(j.astype(np.uint32))),
     "powers of none": lambda i, j, f, n, b: np.linalg.matrix_power(np.reshape(np.outer(i, i), (4, 3, 3)), 0),
     "without NaN": lambda i, j, f, n, b: (np.nanprod(n, keepdims=True), np.nanprod(f, 0, np.float64),

@@ -111,8 +111,8 @@ class DeviceLimits:
     terms of sums in a fixed order that one thread adds up sooner than they are sorted. rounds: more steps of one block
     that take as long as a launch. parts: maps in a block whose threads have few registers. shared: threads that all
     blocks together have at once, at least: kernels of so many are one with others that wait for them. again: operations
-    of a value, for all neighbours that look at it, up to which each of them computes it: a kernel less. beside: threads
-    of a kernel with company, which has registers for the one that needs most. components: of axes written out."""
+    up to which all neighbours compute what they look at. beside: threads of a kernel with company, whose registers suit
+    the one that needs most. components: of axes written out. system: multiplications in a thread, for each matrix."""
 
     points: int = 1 << 13
     terms: int = 32
@@ -127,6 +127,7 @@ class DeviceLimits:
     again: int = 64
     beside: int = 1 << 20
     components: int = 9
+    system: int = 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,8 +352,7 @@ class Thresholds:
     """Matrix products of so few multiplications are loops, and no calls of BLAS."""
     parallel_work: int = _from(1 << 16, least=1)
     """Elementary operations from which on a map is worth the fork of a parallel region."""
-    device: DeviceLimits = _from(DeviceLimits(), least=DeviceLimits(
-        points=4, terms=1, long_sum=4, pieces=2, library_product=1, alone=1, rounds=0))
+    device: DeviceLimits = _from(DeviceLimits(), least=DeviceLimits(4, 1, 4, 2, library_product=1, alone=1, rounds=0))
 
     # Sparse matrices of derivatives.
     pattern_work: int = 300_000_000

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, ctype, index_text, literal, pointer
-from sdfgad.codegen.cuda.batches import MATMULS
-from sdfgad.codegen.cuda.operations import LOOK, MERGE
-from sdfgad.codegen.cuda.snapshots import HOST, RESTORE, SAVE, SLOT, TABLES
+from sdfgad.codegen.cuda.libraries.batches import MATMULS
+from sdfgad.codegen.cuda.libraries.operations import LOOK, MERGE
+from sdfgad.codegen.cuda.libraries.snapshots import HOST, RESTORE, SAVE, SLOT, TABLES
 from sdfgad.codegen.cuda.work import BLOCK
 from sdfgad.codegen.view_strides import view_strides
 from sdfgad.codegen.view_text import lead_of, operand_of, sizes_of, start_of

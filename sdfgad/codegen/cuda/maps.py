@@ -45,8 +45,18 @@ class MapLowering:
         """The kernels of one map, in order."""
         self.made = []
         if all(r.trips != 0 for r in stmt.domain):
-            self._lower(counted_by_one(digits_apart(stmt) if sums(stmt) else stmt))
+            self._lower(self._in_digits(counted_by_one(stmt)) if sums(stmt) else counted_by_one(stmt))
         return self.made
+
+    def _in_digits(self, stmt: Map) -> Map:
+        """With variables for `i // n` and `i % n` where no fewer points are told apart by them: `x[i] += y[i // n, k]`
+        is well as it is."""
+        other = counted_by_one(digits_apart(stmt))
+        return other if self._points(other) >= self._points(stmt) else stmt
+
+    def _points(self, stmt: Map) -> int:
+        known = sides(stmt, self.frame)
+        return size(known[v] for v in free_variables(stmt, known))
 
     def _lower(self, stmt: Map) -> None:
         known = sides(stmt, self.frame)

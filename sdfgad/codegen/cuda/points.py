@@ -99,17 +99,33 @@ def free_variables(stmt: Map, known: Mapping[str, Side]) -> list[str]:
     while found != before:
         before = found
         for stores in added:
-            found = _told_apart(stmt, stores, found)
+            found = _told_apart(stmt, stores, {v: known[v].count for v in found})
     return found
 
 
-def _told_apart(stmt: Map, stores: Sequence[Store], variables: Sequence[str]) -> list[str]:
-    """Those of the variables that have one value wherever these stores meet: each stands alone in one dimension of all
-    of them, by one formula, but for others that have."""
+def _told_apart(stmt: Map, stores: Sequence[Store], variables: Mapping[str, int]) -> list[str]:
+    """Those of the variables, with so many values each, that have one value wherever these stores meet: each stands
+    alone in one dimension of all of them, by one formula, but for others that have."""
     inside, found = {r.var for r in stmt.domain}, list[str]()
+    for index, *others in zip(*(s.index for s in stores), strict=True):
+        if all(other is index for other in others):
+            found += _digits(index, variables, inside)
     for _ in variables:
         found = [v for v in variables if v in found or _shared_place(stores, v, inside - set(found))]
     return found
+
+
+def _digits(index: Ix, variables: Mapping[str, int], inside: set[str]) -> list[str]:
+    """The variables of an index that all have one value where it has: each steps over what the ones before it reach, as
+    in `4 * i + j` for j below 4."""
+    own = sorted(index.symbols & inside, key=lambda v: abs(index.coefficient(v) or 0))
+    reach = 0
+    for var in own:
+        factor = abs(index.coefficient(var) or 0)
+        if var not in variables or factor <= reach:
+            return []
+        reach += factor * (variables[var] - 1)
+    return [] if index.elems else own
 
 
 def _shared_place(stores: Sequence[Store], var: str, inside: set[str]) -> bool:

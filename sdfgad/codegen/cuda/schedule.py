@@ -10,19 +10,21 @@ from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
 from sdfgad.checkpoint.outlook import DeviceLoop, DeviceWork
 from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.cuda.batches import loops_apart
 from sdfgad.codegen.cuda.components import components_apart
 from sdfgad.codegen.cuda.joining import Around, add, inside
 from sdfgad.codegen.cuda.launching import side_by_side
 from sdfgad.codegen.cuda.layout import moved_by, with_neighbours_together
+from sdfgad.codegen.cuda.libraries.batches import loops_apart
+from sdfgad.codegen.cuda.libraries.looks import device_operations
+from sdfgad.codegen.cuda.libraries.snapshots import STANDING
+from sdfgad.codegen.cuda.libraries.systems import systems_in_threads
 from sdfgad.codegen.cuda.maps import MapLowering
-from sdfgad.codegen.cuda.operations import device_operations
 from sdfgad.codegen.cuda.sectors import runs, with_patches
-from sdfgad.codegen.cuda.snapshots import STANDING
 from sdfgad.codegen.cuda.speeds import DeviceSpeeds
 from sdfgad.codegen.cuda.steps import steps_of
 from sdfgad.codegen.cuda.supported import check_supported
 from sdfgad.codegen.cuda.teams import as_grid, as_team
+from sdfgad.codegen.cuda.threads import in_threads
 from sdfgad.codegen.cuda.work import (
     DeviceItem,
     DeviceItems,
@@ -118,7 +120,7 @@ def scheduled(program: Program, ordered: bool = False) -> DeviceProgram:
     known: tuple[tuple[Thresholds, bool], DeviceProgram] | None = program.__dict__.get("_on_device")
     if known is None or known[0] != (thresholds(), ordered):
         check_supported(program)
-        known = (thresholds(), ordered), _in_the_better_form(program, ordered)
+        known = (thresholds(), ordered), _in_the_better_form(systems_in_threads(program), ordered)
         object.__setattr__(program, "_on_device", known)
     return known[1]
 
@@ -229,7 +231,7 @@ class _Builder:
         if isinstance(stmt, (Lib, Push, Pop)):
             return [stmt]
         if isinstance(stmt, Loop):
-            return [self.loop(frame, stmt)]
+            return [in_threads(stmt, frame) if stmt.parallel else self.loop(frame, stmt)]
         if isinstance(stmt, (If, While)):
             return [HostControl(stmt, tuple(self.block(frame, inner) for inner in children(stmt)))]
         raise TypeError(f"no statement of a checked program: {stmt}")

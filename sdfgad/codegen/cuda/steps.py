@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from sdfgad.analysis.lifetimes import Either, Node, Repeated, Step, Steps
-from sdfgad.codegen.cuda.operations import IN_PLACE, ROOM
+from sdfgad.codegen.cuda.libraries.operations import IN_PLACE, ROOM
 from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl, Launch, OrderedSum, works
 from sdfgad.ir.program import If, Lib, Loop, Store
 from sdfgad.ir.walk import reads, writes

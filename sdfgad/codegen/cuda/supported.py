@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sdfgad.codegen.cuda.operations import OPERATIONS
+from sdfgad.codegen.cuda.libraries.operations import OPERATIONS
 from sdfgad.errors import SourceLine, unsupported
 from sdfgad.ir.program import Array, Lib, Program, Stmt
 from sdfgad.ir.walk import reads, statements, writes

@@ -23,6 +23,12 @@ from tests.support.on_cpu import counts, in_order, on_cpu, running_here
 from tests.support.thresholds import change
 
 
+@pytest.fixture(autouse=True)
+def only_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small matrices are the libraries', too (`test_systems.py` has them in threads)."""
+    change(monkeypatch, device=replace(thresholds().device, system=0))
+
+
 def weighted(y: np.ndarray) -> float:
     """A sum in which all elements, and both parts, count differently."""
     k = np.arange(y.size).reshape(y.shape)
@@ -236,7 +242,7 @@ def test_routines_work_in_what_the_plan_has() -> None:
 def test_a_library_that_is_not_there() -> None:
     """In a process of its own, which has no stand-ins."""
     text = ("import numpy as np, sdfgad\nfrom tests.support.on_cpu import ON_CPU\n"
-            "with sdfgad.config(target=ON_CPU):\n    sdfgad.forward(lambda a: np.linalg.cholesky(a))(np.eye(3))\n")
+            "with sdfgad.config(target=ON_CPU):\n    sdfgad.forward(lambda a: np.linalg.cholesky(a))(np.eye(30))\n")
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", text], capture_output=True, text=True, check=False)
     assert "UsageError: [SG210]" in done.stderr and "libcusolver.so.12" in done.stderr
 

@@ -10,7 +10,7 @@ import pytest
 
 import sdfgad
 from sdfgad.codegen.cuda import joining
-from sdfgad.codegen.cuda.batches import loops_apart
+from sdfgad.codegen.cuda.libraries.batches import loops_apart
 from sdfgad.codegen.cuda.work import HostControl, launches, works
 from sdfgad.errors import ToolchainError
 from sdfgad.ir.program import Loop

@@ -12,9 +12,9 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.codegen.cpp import Frame, least_trips, most_trips
-from sdfgad.codegen.cuda.batches import MATMULS, batched, one_of
-from sdfgad.codegen.cuda.rooms import ROOMS, room_of
-from sdfgad.codegen.cuda.snapshots import SnapshotForms, snapshots_of
+from sdfgad.codegen.cuda.libraries.batches import MATMULS, one_of
+from sdfgad.codegen.cuda.libraries.rooms import ROOMS, room_of
+from sdfgad.codegen.cuda.libraries.snapshots import SnapshotForms
 from sdfgad.codegen.library_forms import (
     FORMS,
     Forms,
@@ -29,15 +29,15 @@ from sdfgad.codegen.library_forms import (
 from sdfgad.codegen.view_strides import view_strides
 from sdfgad.errors import UnsupportedError, unsupported
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const, index_elems, loads
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, all_of
-from sdfgad.ir.walk import all_variables, children, with_children
+from sdfgad.ir.program import Array, Lib, Loop, Map, Range, Stmt, Store, View, all_of
 from sdfgad.names import fresh
 from sdfgad.thresholds import thresholds
 
-LOOK, MERGE = "look", "merge"
-"""Operations of the device alone: the host looks for trouble; sorted runs become longer ones."""
+LOOK, MERGE, SIGNS = "look", "merge", "signs"
+"""Operations of the device alone: the host looks for trouble; sorted runs become longer ones; threads have said in
+these arrays which of their matrices had no result (`systems.py`)."""
 IN_PLACE = frozenset(("getrf", "getrs", "potrf", "trsolve", "geqrf", "orgqr", "syevd", "gesvd"))
 """Routines that work on what their first result holds before."""
 SINGULAR, UNCONVERGED = 1, 2
@@ -110,56 +110,27 @@ class DeviceForms(Forms):
 
     def noted(self, trouble: int, *signs: View) -> Map:
         """The first trouble stays: `trouble = trouble or (code if any sign else 0)`."""
-        if self.trouble is None:
-            name = fresh("trouble", self.taken | self.arrays.keys())
-            self.arrays[name] = Array(name, (1,), _INT32)
-            self.trouble = self.arrays[name].whole
-        none, place = const(0, _INT32), (ix(0),)
+        trouble_of, none, place = self.number(), const(0, _INT32), (ix(0),)
         value: Expr = none
         for sign in signs:
             failed = call("ne", Load(sign.array, sign.at(place), _INT32), none, dtype=_BOOL)
             value = algebra.select(failed, const(trouble, _INT32), value)
-        so_far = Load(self.trouble.array, place, _INT32)
+        so_far = Load(trouble_of.array, place, _INT32)
         value = algebra.select(call("ne", so_far, none, dtype=_BOOL), so_far, value)
-        return Map((), (Store(self.trouble.array, place, value),))
+        return Map((), (Store(trouble_of.array, place, value),))
+
+    def number(self) -> View:
+        """The number that says what has failed."""
+        if self.trouble is None:
+            name = fresh("trouble", self.taken | self.arrays.keys())
+            self.arrays[name] = Array(name, (1,), _INT32)
+            self.trouble = self.arrays[name].whole
+        return self.trouble
 
 
 def _refused(stmt: Lib, which: str) -> UnsupportedError:
     return unsupported(stmt.source, f"the library operation {stmt.op} on a block {which}, on a graphics processor",
                        'give it blocks of a fixed size, or run it with device="cpu"')
-
-
-def device_operations(program: Program) -> Program:
-    """The program with its library operations as calls and kernels, their workspaces declared."""
-    program = batched(program)
-    forms = DeviceForms(dict(program.arrays), set(all_variables(program.body)), snapshots=snapshots_of(program))
-    body = forms.block(Frame(program.arrays), program.body)
-    if forms.trouble is not None:
-        well = Map((), (Store(forms.trouble.array, (ix(0),), const(0, _INT32)),))
-        look = Lib(LOOK, (), (forms.trouble,))
-        body = (well, *_with_looks(body, look), look)
-    return program.but(arrays=forms.arrays, body=body)
-
-
-def _with_looks(block: Block, look: Lib) -> Block:
-    """Trouble comes before whatever the host decides by data: NumPy would have raised there."""
-    out: list[Stmt] = []
-    for stmt in block:
-        inner = [_with_looks(b, look) for b in children(stmt)]
-        if isinstance(stmt, While) or isinstance(stmt, Loop) and stmt.until is not None:
-            inner = [(*b, look) for b in inner]
-        if _decides(stmt):
-            out.append(look)
-        out.append(with_children(stmt, inner))
-    return tuple(out)
-
-
-def _decides(stmt: Stmt) -> bool:
-    if isinstance(stmt, If):
-        return bool(loads(stmt.cond) or index_elems(stmt.cond))
-    if isinstance(stmt, Loop):
-        return stmt.until is not None or bool(stmt.range.start.elems or stmt.range.stop.elems)
-    return isinstance(stmt, While) or isinstance(stmt, Lib) and stmt.op == "fail"
 
 
 def _product(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
@@ -226,7 +197,31 @@ def _told(op: str, trouble: int = 0) -> Form:
     return form
 
 
-def _inverse(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
+def without_pivots(forms: Forms, frame: Frame, factors: View) -> tuple[list[Stmt], Expr]:
+    """Whether factors have a pivot of zero. With NaN or infinity in it a matrix counts as none that is singular."""
+    none, wild = (forms.workspace(frame, (), _INT32) for _ in range(2))
+    ranges, at = factors.points("w")
+    here, zero, one = factors.load(at), const(0, _INT32), const(1, _INT32)
+    on = Call("eq", (Index(at[0], _INT64), Index(at[1], _INT64)), _BOOL)
+    empty = Call("and", (on, Call("eq", (here, algebra.zero(here.dtype)), _BOOL)), _BOOL)
+    finite = call("isfinite", here, dtype=_BOOL)
+    found = ((none, algebra.select(empty, one, zero)), (wild, algebra.select(finite, zero, one)))
+    clear = Map((), tuple(Store(v.array, v.at(()), zero) for v, _ in found))
+    look = Map(ranges, tuple(Store(v.array, v.at(()), sign, "max") for v, sign in found))
+    signs = [Call(fn, (v.load(()), zero), _BOOL) for fn, v in (("ne", none), ("eq", wild))]
+    return [clear, look], Call("and", tuple(signs), _BOOL)
+
+
+def _solve(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """A singular matrix has factors, too, and a determinant, but solves nothing."""
+    look, bad = without_pivots(forms, frame, stmt.ins[0])
+    sign = forms.workspace(frame, (ix(1),), _INT32)
+    value = algebra.select(bad, const(1, _INT32), const(0, _INT32))
+    return [*look, Map((), (Store(sign.array, sign.at((ix(0),)), value),)), forms.noted(SINGULAR, sign),
+            *_told("getrs")(forms, frame, stmt)]
+
+
+def inverse(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     """The solution for the columns of the identity."""
     (x,), (a,) = stmt.outs, stmt.ins
     factors, one = (forms.workspace(frame, a.shape, a.dtype) for _ in range(2))
@@ -249,7 +244,7 @@ def _definite(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
             Map((), (Store(told.array, told.at((ix(0),)), fine),), stmt.source)]
 
 
-def _cholesky_adjoint(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
+def cholesky_adjoint(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     """`S = L^-T phi(L^T C) L^-1` for the lower triangle C of the cotangent, where phi takes the lower triangle and half
     the diagonal; what goes to an element below the diagonal is S there and above (I. Murray, "Differentiation of the
     Cholesky decomposition", 2016): two solves and a product, which are quicker on a device than a recursion."""
@@ -389,9 +384,9 @@ def _ascends(frame: Frame, view: View) -> bool:
 
 
 OPERATIONS: Mapping[str, Form | None] = MappingProxyType({
-    "matmul": _product, MATMULS: _products, "lu": _told("getrf", SINGULAR), "solve": _told("getrs"), "inv": _inverse,
+    "matmul": _product, MATMULS: _products, "lu": _told("getrf"), "solve": _solve, "inv": inverse,
     "cholesky": _told("potrf", SINGULAR), "definite": _definite, "cholesky_tangent": None,
-    "cholesky_adjoint": _cholesky_adjoint, "trsolve": None, "det": None, "logdet": None, "detsign": None,
+    "cholesky_adjoint": cholesky_adjoint, "trsolve": None, "det": None, "logdet": None, "detsign": None,
     "pinv": None, "eigh": _eigh, "svd": _svd, "qr": _qr, "argsort": _argsort, "fft": _fft, "seal": None,
     "unseal": None})
 """Forms of the device; None: as on the processor."""

@@ -9,14 +9,18 @@ operation then, and maps one kernel.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from sdfgad.analysis.elements.cover import replaced
-from sdfgad.ir.index import Ix, ix
+from sdfgad.codegen.cpp import Frame
+from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Block, Lib, Loop, Map, Program, Range, Stmt, Store, View, axis, views_of
+from sdfgad.ir.renamed import renamed
 from sdfgad.ir.walk import children, expr_reads, map_accesses, reads, rebuild, statements, with_children, writes
+from sdfgad.names import fresh
 from sdfgad.transform.clearing.clearings import is_zero, without
 
 MATMULS = "matmuls"
@@ -27,14 +31,14 @@ SPREAD = 2
 
 def batched(program: Program) -> Program:
     """The program with such loops around products taken apart, and its temporaries."""
-    pass_ = _Batches(program)
+    pass_ = Batches(program)
     body = pass_.block(program.body)
     return program.but(arrays=pass_.arrays, body=body)
 
 
 def loops_apart(program: Program) -> Program:
     """The program with such loops around maps taken apart; the same one where there are none."""
-    pass_ = _Batches(_cleared_first(program), maps=True)
+    pass_ = Batches(cleared_first(program), maps=True)
     body = pass_.block(pass_.program.body)
     return program if body == pass_.program.body else program.but(arrays=pass_.arrays, body=body)
 
@@ -45,19 +49,20 @@ class _Clearing:
     last one at the end of an iteration."""
 
     name: str
-    first: Map
+    first: Map | Lib
     clears: tuple[Map, ...]
 
 
-def _cleared_first(program: Program) -> Program:
-    """Temporaries that each iteration clears when it is done with them are cleared when it begins.
+def cleared_first(program: Program, libraries: bool = False) -> Program:
+    """Temporaries that each iteration clears when it is done with them are cleared when it begins. libraries: in loops
+    around operations of libraries, too.
 
     t[:] = 0 ; for k: t[:] += x[k] ; y[k] = t ; t[:] = 0   ->   for k: t[:] = 0 ; t[:] += x[k] ; y[k] = t
     """
     before: dict[int, list[Map]] = {}
     gone: dict[int, set[str]] = {}
     for loop in (s for s in statements(program.body) if isinstance(s, Loop)):
-        for one in _clearings(loop, program):
+        for one in _clearings(loop, program, libraries):
             last = one.clears[-1]
             before.setdefault(id(one.first), []).append(replace(last, body=tuple(_stores(last, {one.name}))))
             for stmt in one.clears:
@@ -71,8 +76,8 @@ def _cleared_first(program: Program) -> Program:
     return program.but(body=rebuild(program.body, change)) if gone else program
 
 
-def _clearings(loop: Loop, program: Program) -> Iterator[_Clearing]:
-    body = [s for s in loop.body if isinstance(s, Map)]
+def _clearings(loop: Loop, program: Program, libraries: bool) -> Iterator[_Clearing]:
+    body = [s for s in loop.body if isinstance(s, Map) or libraries and isinstance(s, Lib)]
     if len(body) < len(loop.body):
         return
     for name in sorted({n for s in body for n in writes(s)}):
@@ -108,24 +113,25 @@ def _is_temporary(name: str, program: Program) -> bool:
 
 
 @dataclass(frozen=True)
-class _LoopApart:
-    """A loop whose iterations are apart. private: temporaries of one iteration."""
+class LoopApart:
+    """A loop whose iterations are apart. private: temporaries of one iteration. shared: what all of them add to."""
 
     range: Range
     body: tuple[Map | Lib, ...]
     private: frozenset[str]
+    shared: frozenset[str]
 
 
-class _Batches:
-    """maps: whether loops around maps alone are taken apart, too."""
+class Batches:
+    """maps: whether loops around maps alone are taken apart, too. spread: as `SPREAD` says."""
+
+    spread = SPREAD
 
     def __init__(self, program: Program, maps: bool = False) -> None:
         self.program, self.maps = program, maps
         self.arrays = dict(program.arrays)
-        self.uses: dict[str, int] = {}
-        for stmt in statements(program.body):
-            for name in reads(stmt) | writes(stmt):
-                self.uses[name] = self.uses.get(name, 0) + 1
+        self.uses = Counter(n for s in statements(program.body) for n in reads(s) | writes(s))
+        self.readers = Counter(n for s in statements(program.body) for n in reads(s))
 
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []
@@ -137,72 +143,104 @@ class _Batches:
                 out.append(with_children(stmt, [self.block(b) for b in children(stmt)]))
         return tuple(out)
 
-    def parts(self, stmt: Loop) -> _LoopApart | None:
+    def parts(self, stmt: Loop) -> LoopApart | None:
         """A loop that may be taken apart; None otherwise."""
         r = stmt.range.upwards
         body = tuple(s for s in stmt.body if isinstance(s, (Map, Lib)))
         if stmt.until is not None or r.step != 1 or (r.trips or 0) < 2 or len(body) < len(stmt.body):
             return None
-        products = [s for s in body if isinstance(s, Lib)]
-        if not (products or self.maps) or not all(_is_of_matrices(s, r.var) for s in products):
+        if not self.takes([s for s in body if isinstance(s, Lib)], r):
             return None
         if any(v.var == r.var for s in body if isinstance(s, Map) for v in s.domain):
             return None
         written = frozenset(n for s in body for n in writes(s))
-        private = frozenset(n for n in written if not (self.is_sliced(n, body, r.var) or _is_only_added_to(n, body)))
+        common = frozenset(n for n in written if not self.is_sliced(n, body, r.var))
+        shared = frozenset(n for n in common if _is_only_added_to(n, body))
+        private = common - shared
         if all(self.is_private(n, body) for n in private) and self.fits(body, private, r.trips or 0):
-            return _LoopApart(r, body, private)
+            return LoopApart(r, body, private, shared)
         return None
 
+    def takes(self, libraries: list[Lib], r: Range) -> bool:
+        """Whether the operations of libraries in a loop can be done for all iterations."""
+        return bool(libraries or self.maps) and all(map(is_of_matrices, libraries))
+
     def is_sliced(self, name: str, body: tuple[Map | Lib, ...], var: str) -> bool:
-        """Whether the loop's variable stands alone in one dimension of every access."""
-        found = [index for stmt in body for index in accesses(stmt, name)]
-        dimensions = range(len(self.arrays[name].shape))
-        return any(all(index[d] == ix(var) for index in found) for d in dimensions)
+        """Whether every access is, in one dimension, in a slice of the iteration: at the loop's variable, or less than
+        its factor behind a multiple of it."""
+        found = [(index, _bounds(stmt)) for stmt in body for index in accesses(stmt, name)]
+        return any(_is_in_slices([(i[d], b) for i, b in found], var) for d in range(len(self.arrays[name].shape)))
 
     def is_private(self, name: str, body: tuple[Map | Lib, ...]) -> bool:
-        """Whether every iteration fills it first, and nobody else knows it."""
-        touching = [s for s in body if name in reads(s) | writes(s)]
-        first = touching[0]
-        return _is_temporary(name, self.program) and self.uses[name] == len(touching) and name not in reads(first) and \
+        """Whether every iteration fills it first, and nobody else looks at it."""
+        first = next(s for s in body if name in reads(s) | writes(s))
+        alone = self.readers[name] == sum(name in reads(s) for s in body)
+        return _is_temporary(name, self.program) and alone and name not in reads(first) and \
             name in replaced(first, self.arrays)
 
     def fits(self, body: tuple[Map | Lib, ...], private: frozenset[str], count: int) -> bool:
         known = {n for s in body for n in reads(s) | writes(s)} - private
         most = max((self.arrays[n].bytes for n in known), default=0)
-        return sum(self.arrays[n].bytes for n in private) * count <= SPREAD * most
+        return sum(self.arrays[n].bytes for n in private) * count <= self.spread * most
 
-    def apart(self, parts: _LoopApart) -> list[Stmt]:
+    def apart(self, parts: LoopApart) -> list[Stmt]:
         """Each statement for all iterations."""
-        r, out = parts.range, list[Stmt]()
-        for stmt in parts.body:
-            moved = map_accesses(stmt, lambda name, index: (ix(r.var) - r.start, *index)
-                                 if name in parts.private else index)
-            if isinstance(moved, Map):
-                out.append(replace(moved, domain=(r, *moved.domain)))
-            elif isinstance(moved, Lib):
-                out.append(_together(moved, r))
-        for name in parts.private:
-            array = self.arrays[name]
-            self.arrays[name] = replace(array, shape=(r.trips or 0, *array.shape))
-        return out
+        return [for_all(s, parts.range) for s in self.moved(parts)]
+
+    def moved(self, parts: LoopApart) -> list[Stmt]:
+        """The statements of an iteration, which has temporaries of its own."""
+        r, names = parts.range, dict[str, str]()
+        for name in sorted(parts.private):
+            array, own = self.arrays[name], self.uses[name] == sum(name in reads(s) | writes(s) for s in parts.body)
+            names[name] = name if own else fresh(name, self.arrays)
+            self.arrays[names[name]] = replace(array, name=names[name], shape=(r.trips or 0, *array.shape))
+        changed = (map_accesses(stmt, lambda name, index: (ix(r.var) - r.start, *index) if name in names else index)
+                 for stmt in parts.body)
+        return list(renamed(tuple(changed), {n: other for n, other in names.items() if other != n}))
+
+
+def for_all(stmt: Stmt, r: Range) -> Stmt:
+    """A statement for all iterations."""
+    assert isinstance(stmt, (Map, Lib)), "no control flow is taken apart"
+    return _together(stmt, r) if isinstance(stmt, Lib) else replace(stmt, domain=(r, *stmt.domain))
 
 
 def _is_only_added_to(name: str, body: tuple[Map | Lib, ...]) -> bool:
     """Whether a loop does nothing with an array but add to it: in any order."""
     stores = [p for s in body for p in _stores(s, {name})]
     looked_at = {n for s in body for n in reads(_assigning(s, name))}
-    added = not any(isinstance(s, Lib) and name in writes(s) for s in body) and all(p.op == "+" for p in stores)
+    made = [s for s in body if isinstance(s, Lib) and name in writes(s)]
+    added = all(s.op == "matmul" and s.attrs.get("accumulate") for s in made) and all(p.op == "+" for p in stores)
     return added and name not in looked_at
 
 
 def _assigning(stmt: Map | Lib, name: str) -> Map | Lib:
-    """A map with what it adds to an array stored there: it does not look at it then."""
-    return stmt if isinstance(stmt, Lib) else replace(stmt, body=tuple(
+    """A statement with what it adds to an array stored there: it does not look at it then."""
+    if isinstance(stmt, Lib):
+        return replace(stmt, attrs={k: v for k, v in stmt.attrs.items() if k != "accumulate"})
+    return replace(stmt, body=tuple(
         replace(p, op=None) if isinstance(p, Store) and p.array == name else p for p in stmt.body))
 
 
-def _is_of_matrices(stmt: Lib, var: str) -> bool:
+def _bounds(stmt: Map | Lib) -> Mapping[str, Bounds]:
+    """The intervals of what stands in the indices of a statement."""
+    if isinstance(stmt, Map):
+        return Frame({}).inside(stmt.domain).bounds
+    extents = [n.const or 0 for v in (*stmt.outs, *stmt.ins) for n in v.shape]
+    return {axis(k): (0, max(extents, default=1) - 1) for k in range(len(extents))}
+
+
+def _is_in_slices(found: list[tuple[Ix, Mapping[str, Bounds]]], var: str) -> bool:
+    """Whether indices in one dimension keep to parts that iterations have for themselves."""
+    factor = abs(found[0][0].coefficient(var) or 0)
+    if not factor or any(i.elems or i.coefficient(var) != found[0][0].coefficient(var) for i, _ in found):
+        return False
+    ends = [(i - ix(var) * (i.coefficient(var) or 0)).bounds(bounds) for i, bounds in found]
+    lows, highs = [a for a, _ in ends if a is not None], [b for _, b in ends if b is not None]
+    return len(lows) == len(highs) == len(found) and max(highs) - min(lows) < factor
+
+
+def is_of_matrices(stmt: Lib) -> bool:
     """Whether an operation is a product of matrices of sizes that stay what they are, with nothing else to it."""
     views = (*stmt.outs, *stmt.ins)
     return stmt.op == "matmul" and len(views) == 3 and all(

@@ -156,7 +156,7 @@ def in_points(stmt: Map, chosen: Sequence[str], known: Mapping[str, Side]) -> Po
     stands = {v: [p for p in places(first, v, inside) if abs(p.factor) == 1] for v in chosen}
     # What data decide is no part of a coordinate: the host counts points.
     found = {v: next((p for p in stand if not p.rest.elems), None) for v, stand in stands.items()}
-    dimensions = {v: stand[0].dimension if stand else len(first.index) for v, stand in stands.items()}
+    dimensions = {v: stand[0].dimension if stand else _named(first, v) for v, stand in stands.items()}
     # The position among those chosen keeps the order of the program where the store says nothing.
     order = sorted(chosen, key=lambda v: (dimensions[v], chosen.index(v)))
     box: list[Side] = []
@@ -165,6 +165,13 @@ def in_points(stmt: Map, chosen: Sequence[str], known: Mapping[str, Side]) -> Po
         side, names[var] = _turned(known[var], coordinate(k), found[var])
         box.append(side)
     return Points(tuple(box), _renamed(stmt, names), tuple(r.var for r in stmt.domain if r.var not in names))
+
+
+def _named(store: Store, var: str) -> int:
+    """The dimension in which data say, for a value of a variable, where to store: rows of `x[k[i], j]` are as far from
+    each other as those of `x[i, j]`. The last place where nothing says so."""
+    found = (d for d, i in enumerate(store.index) if i.elems and var in i.symbols)
+    return next(found, len(store.index))
 
 
 def _turned(side: Side, name: str, place: Stand | None) -> tuple[Side, Ix]:

@@ -54,8 +54,8 @@ def pairs(x: np.ndarray, m: np.ndarray, steps: int) -> float:
     return np.sum(x * x)
 
 
-def planned(function: Callable[..., Any], *arguments: Any) -> DeviceProgram:
-    wrt = tuple(n for n, a in bind(function, arguments, {}).leaves.items() if not isinstance(a, int))
+def planned(function: Callable[..., Any], *arguments: Any, wrt: tuple[str, ...] = ()) -> DeviceProgram:
+    wrt = wrt or tuple(n for n, a in bind(function, arguments, {}).leaves.items() if not isinstance(a, int))
     with sdfgad.config(device="gpu"):
         return scheduled(derive(function, bind(function, arguments, {}), Request(wrt, None, None, False)).program)
 

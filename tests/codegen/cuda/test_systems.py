@@ -1,4 +1,4 @@
-"""Factorisations and systems of small matrices, a thread for each: values, both modes, matrices without a result."""
+"""Small matrices, each in a thread (values, both modes, those without a result), and rows that data name."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -136,3 +136,18 @@ def test_a_singular_matrix_has_a_determinant(system: int) -> None:
         assert np.isnan(solve(np.stack([NONE, np.eye(3), np.eye(3)]))).any(axis=(1, 2)).tolist() == [True, False, False]
         with pytest.raises(np.linalg.LinAlgError):
             sdfgad.forward(lambda a: np.linalg.cholesky(a))(STACK - 1.5 * np.eye(3))
+
+
+def messages(h: np.ndarray, w: np.ndarray, source: np.ndarray, target: np.ndarray) -> float:
+    """A graph neural network: what goes along edges is added up by who gets it."""
+    got = np.zeros((h.shape[0], w.shape[1]))
+    np.add.at(got, target, np.maximum(h[source] @ w, 0.0))
+    return np.sum(np.tanh(got) ** 2)
+
+
+def test_rows_that_data_name_lie_side_by_side() -> None:
+    """The threads of a warp differ in the number in a row: each warp had 32 rows before it, of every array."""
+    source, target = (np.random.default_rng(k).integers(0, 20000, 100000) for k in (1, 2))
+    made = planned(messages, numbers(20000, 32), numbers(32, 24), source, target, wrt=("h", "w"))
+    along = [k for k in kernels(made.items) if len(k.box) == 2 and {s.count for s in k.box} <= {100000, 24, 32}]
+    assert len(along) >= 3 and all(k.box[0].count == 100000 for k in along)

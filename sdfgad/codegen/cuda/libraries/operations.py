@@ -31,7 +31,7 @@ from sdfgad.errors import UnsupportedError, unsupported
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Lib, Loop, Map, Range, Stmt, Store, View, all_of
+from sdfgad.ir.program import Array, Lib, Loop, Map, Range, Stmt, Store, View, all_of, axis
 from sdfgad.names import fresh
 from sdfgad.thresholds import thresholds
 
@@ -93,6 +93,8 @@ class DeviceForms(Forms):
             steps, start = view_strides(frame, view)
             if None not in steps and not start.elems:
                 return view
+            if into and stmt.op == "matmul" and _is_turned(view):
+                return found(view.transposed, into).transposed
             space = self.workspace(frame, view.shape, view.dtype)
             (before if into else after).append(copy(space, view) if into else copy(view, space))
             return space
@@ -126,6 +128,12 @@ class DeviceForms(Forms):
             self.arrays[name] = Array(name, (1,), _INT32)
             self.trouble = self.arrays[name].whole
         return self.trouble
+
+
+def _is_turned(view: View) -> bool:
+    """Whether the columns of a matrix are rows in memory, as those of `x[k].T`: it is copied along them."""
+    last = view.index[-1].symbols
+    return len(view.shape) == 2 and axis(0) in last and axis(1) not in last
 
 
 def _refused(stmt: Lib, which: str) -> UnsupportedError:

@@ -12,6 +12,7 @@ from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.components import components_apart
 from sdfgad.codegen.cuda.joining import Around, add, inside
+from sdfgad.codegen.cuda.kept_sums import sums_kept
 from sdfgad.codegen.cuda.launching import side_by_side
 from sdfgad.codegen.cuda.layout import moved_by, with_neighbours_together
 from sdfgad.codegen.cuda.libraries.batches import loops_apart
@@ -50,6 +51,8 @@ GAIN = 0.9
 MORE, LITTLE = 0.01, 1 << 16
 """The part of the bytes of a call by which these may grow for the sake of fewer launches, and bytes that are no
 matter."""
+KEPT = 0.05
+"""The same part for the sake of sums that each point keeps for itself."""
 
 
 @dataclass(frozen=True)
@@ -132,9 +135,17 @@ def _in_the_better_form(program: Program, ordered: bool) -> DeviceProgram:
     forms = {id(form): form for p in starts for form in (p, components_apart(p)) if form is not program}
     others = [(_laid_out(form, ordered), form) for form in forms.values()]
     best, form = min(others, key=lambda other: _seconds(other[0]), default=(made, program))
-    if _seconds(best) < GAIN * _seconds(made):
-        return _with_pieces_apart(best, form, ordered)
-    return _with_pieces_apart(made, program, ordered)
+    if _seconds(best) >= GAIN * _seconds(made):
+        best, form = made, program
+    return _with_pieces_apart(*_with_sums_kept(best, form, ordered), ordered)
+
+
+def _with_sums_kept(made: DeviceProgram, form: Program, ordered: bool) -> tuple[DeviceProgram, Program]:
+    """With sums behind loops where that takes less time, and no more waits."""
+    kept = sums_kept(form)
+    other = made if kept is form else _laid_out(kept, ordered)
+    better = waits(other.items) <= waits(made.items) and _seconds(other) < _seconds(made)
+    return (other, kept) if better and _is_near(other, made, KEPT) else (made, form)
 
 
 def _with_pieces_apart(made: DeviceProgram, form: Program, ordered: bool) -> DeviceProgram:
@@ -163,9 +174,14 @@ def _in_few_launches(made: DeviceProgram) -> DeviceProgram:
     """The program with kernels side by side, unless that takes much more memory: they are in use at once."""
     items = side_by_side(made.items, Frame(made.arrays))
     other = replace(made, items=items, lives=lifetimes(steps_of(items)))
+    return other if _is_near(other, made, MORE) else made
+
+
+def _is_near(other: DeviceProgram, made: DeviceProgram, more: float) -> bool:
+    """Whether a program holds no more than so much more of the bytes of another one, or a few."""
     passed = made.passed(sorted(made.program.live_out))
     held = sum(made.arrays[n].bytes for n in passed) + made.taken(passed)
-    return other if other.taken(passed) - made.taken(passed) <= max(held * MORE, LITTLE) else made
+    return other.taken(passed) - made.taken(passed) <= max(held * more, LITTLE)
 
 
 def _kernels(program: Program, ordered: bool, pieces: bool) -> tuple[DeviceItems, Mapping[str, Array]]:

@@ -12,7 +12,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Load, index_elems, loads
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Lib, Map, Range, Stmt, Store, View
-from sdfgad.ir.walk import expr_reads, range_elems, writes
+from sdfgad.ir.walk import expr_reads, range_elems, reads, writes
 from sdfgad.names import variable
 
 Arrays = Mapping[str, Array]
@@ -32,6 +32,16 @@ def only_store(stmt: Map) -> Store | None:
     """The store of a map that does nothing else."""
     part = stmt.body[0]
     return part if len(stmt.body) == 1 and isinstance(part, Store) else None
+
+
+def sum_over_all(stmt: Stmt) -> Store | None:
+    """What a map adds to one element and does nothing else, over a box."""
+    part = only_store(stmt) if isinstance(stmt, Map) else None
+    if part is None or not isinstance(stmt, Map) or part.op != "+" or any(i.const is None for i in part.index) or \
+            part.array in reads(replace(stmt, body=(replace(part, op=None),))):
+        return None
+    return part if stmt.domain and all(r.step == 1 and r.start.const is not None and r.trips for r in stmt.domain) \
+        else None
 
 
 def whole_copy(stmt: Stmt, arrays: Arrays) -> tuple[str, str] | None:

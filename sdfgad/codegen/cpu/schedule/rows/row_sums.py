@@ -8,7 +8,7 @@ from functools import partial
 
 from sdfgad.analysis.loops.rows import footprint
 from sdfgad.codegen.cpu.schedule.rows.rows import split_rows
-from sdfgad.codegen.cpu.schedule.rows.step_sums import loops_that_sum, sum_over_all, sums_by_points
+from sdfgad.codegen.cpu.schedule.rows.step_sums import loops_that_sum, sums_by_points
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, Load
 from sdfgad.ir.index import Ix, ix
@@ -17,7 +17,7 @@ from sdfgad.ir.walk import all_reads, all_writes, children, statements, within
 from sdfgad.names import fresh
 from sdfgad.thresholds import RowLimits, thresholds
 from sdfgad.transform.clearing.clearings import touches
-from sdfgad.transform.spelling import only_store
+from sdfgad.transform.spelling import only_store, sum_over_all
 
 
 def split_with_sums(program: Program, limits: RowLimits | None = None,
@@ -35,7 +35,7 @@ def split_with_sums(program: Program, limits: RowLimits | None = None,
     loops = loops_that_sum(program)
     while True:
         points, places = sums_by_points(program, loops)
-        made = _split(points, limits or thresholds().rows, whole)
+        made = _split(_results_last(points), limits or thresholds().rows, whole)
         shared = {k for n, k in places.items() if n in made.arrays and made.arrays[n] == points.arrays[n]}
         if not shared:
             return made

@@ -6,45 +6,45 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
+from sdfgad.codegen.cpu.schedule.rows.scaled_sums import scaled_sums, users_of
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import reads, rebuild, statements, writes
 from sdfgad.names import fresh
-from sdfgad.transform.spelling import only_store
-
-
-def sum_over_all(stmt: Stmt) -> Store | None:
-    """What a map adds to one element and does nothing else, over a box."""
-    part = only_store(stmt) if isinstance(stmt, Map) else None
-    if part is None or not isinstance(stmt, Map) or part.op != "+" or any(i.const is None for i in part.index) or \
-            part.array in reads(replace(stmt, body=(replace(part, op=None),))):
-        return None
-    return part if stmt.domain and all(r.step == 1 and r.start.const is not None and r.trips for r in stmt.domain) \
-        else None
+from sdfgad.transform.spelling import sum_over_all
 
 
 def sums_by_points(program: Program, places: Collection[int]) -> tuple[Program, dict[str, int]]:
     """for t: map i: v += f(t, i)   ->   map i: p[i] = 0 ; for t: map i: p[i] += f(t, i) ; map i: v += p[i]
 
-    For loops at these places of the body, where nothing else in the loop looks at v. Returns the places by the
-    names of p.
+    For loops at these places of the body, where nothing else in the loop looks at v; sums that go into v with a factor
+    wait for the end of the loop. Returns the places by the names of p.
     """
-    arrays, body, loops = dict(program.arrays), list[Stmt](), dict[str, int]()
+    arrays, loops = dict(program.arrays), dict[str, int]()
+    ahead, body = list[Stmt](), list[Stmt]()
+    users = users_of(program) if places else {}
     for k, stmt in enumerate(program.body):
-        sums = _sums_of(stmt, arrays) if k in places and isinstance(stmt, Loop) else {}
+        waiting = scaled_sums(stmt, program, users) if k in places and isinstance(stmt, Loop) else None
+        if waiting is None:
+            body.append(stmt)
+            continue
+        sums = _sums_of(waiting.loop, arrays)
         loops |= dict.fromkeys((s.array.name for s in sums.values()), k)
+        ahead += waiting.first
         body += [s.start for s in sums.values()]
-        body += rebuild((stmt,), partial(_by_points, sums=sums)) if sums else (stmt,)
-        body += [s.end for s in sums.values()]
-    return program.but(body=tuple(body), arrays=arrays), loops
+        body += rebuild((waiting.loop,), partial(_by_points, sums=sums))
+        body += [*(s.end for s in sums.values()), *waiting.last]
+    return program.but(body=(*ahead, *body), arrays=arrays), loops
 
 
 def loops_that_sum(program: Program) -> frozenset[int]:
     """The places of loops that `sums_by_points` changes."""
-    return frozenset(k for k, s in enumerate(program.body)
-                     if isinstance(s, Loop) and _in_order(s) and any(True for _ in _alone(s)))
+    places = [k for k, s in enumerate(program.body) if isinstance(s, Loop) and _in_order(s)]
+    users = users_of(program) if places else {}
+    return frozenset(k for k in places if isinstance(s := program.body[k], Loop)
+                     and any(True for _ in _alone(scaled_sums(s, program, users).loop)))
 
 
 @dataclass(frozen=True)

@@ -151,6 +151,8 @@ class Thresholds:
     """Statements between a box and its last part, at most (`sum_pieces`)."""
     turned_statements: int = 12
     """In the body of a loop that `turn_sums` looks at: each is compared with the sum, twice."""
+    folded_row: int = _from(16, least=2)
+    """Elements of a row of sums that stands for a box of them (`fold_points`): two vectors."""
     shared_addition: int = _from(8, least=1)
     """Points of a row from which on a pass over it counts (`share_additions`)."""
     shared_additions_apart: int = 8
@@ -255,8 +257,7 @@ class Thresholds:
     factor_gain: float = _from(2.0, least=1.0)
     """Fewer multiplications by this factor are worth the temporaries (`factorise_sums`)."""
     factor_temporary: int = 1 << 16
-    """Elements; a temporary of `factorise_sums` may always have so many, and as many as the largest array of the
-    program."""
+    """Elements that a temporary of `factorise_sums` may always have; more up to the largest array of the program."""
     merged_columns: int = _from(8, least=1)
     """Columns of the factor in common (`merge_products`): with fewer the sum costs more than it saves."""
     thin_terms: int = 4
@@ -266,8 +267,7 @@ class Thresholds:
     paired_products: int = 64
     """In one map (`share_factors`): looking for pairs of factors takes time."""
     boxed_record: int = _from(1 << 16, least=0)
-    """Bytes from which a record of a loop that may end early lies on a tape, and not in a box for all its
-    iterations."""
+    """Bytes from which a record of a loop that may end early lies on a tape, not in a box for all its iterations."""
     mask_readers: int = 4
     """So many statements may compute a value each on its own (`inline_masks`)."""
     mask_versions: int = 4

@@ -61,10 +61,18 @@ def spectrum(x):
     return np.sum(x)
 
 
+def ensemble(x, c):
+    x = x.copy()
+    for _ in range(3):
+        x = x + 0.1 * c[0] * x * x[::-1]
+    return np.sum(x * x)
+
+
 TARGETS: Mapping[str, tuple[Callable[..., Any], Mapping[str, np.ndarray]]] = MappingProxyType({
     "sums_of_products": (sums_of_products, {"A": B, "B": B[::-1].copy()}),
     "neighbours": (neighbours, {"x": X}),
     "sweeps": (sweeps, {"A": A}),
     "two_steps": (two_steps, {"x": X}),
     "ring": (ring, {"x": X}),
-    "spectrum": (spectrum, {"x": X})})
+    "spectrum": (spectrum, {"x": X}),
+    "ensemble": (ensemble, {"x": _rng.uniform(-0.9, 0.9, (2, 64)), "c": X[:1].copy()})})

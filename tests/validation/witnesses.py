@@ -44,4 +44,5 @@ WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "sweeps": ("skew_and_jam",),
     "ring": ("pad_shifted_copies",),
     "spectrum": ("take_real_parts",),
+    "ensemble": ("fold_points",),
 })

@@ -29,6 +29,7 @@ from sdfgad.codegen.cpu.schedule.rows.rotate_lines import rotate_lines
 from sdfgad.codegen.cpu.schedule.rows.row_sums import split_with_sums
 from sdfgad.codegen.cpu.schedule.rows.strip_lines import pack_strips
 from sdfgad.codegen.cpu.schedule.rows.whole_loops import loops_left_whole
+from sdfgad.codegen.cpu.schedule.sums.fold_points import fold_points
 from sdfgad.codegen.cpu.schedule.sums.join_updates import join_updates
 from sdfgad.codegen.cpu.schedule.sums.shared_additions import share_additions
 from sdfgad.codegen.cpu.schedule.sums.sum_pieces import sum_pieces
@@ -115,6 +116,9 @@ SHARE_ADDITIONS = Pass(share_additions, "The same sum added to several rows is c
 JOIN_SMALL_ROWS = Pass(
     partial(join_pointwise, small=True),
     "Rows of few points are joined last: what they would hide from other passes is settled by then.")
+FOLD_POINTS = Pass(
+    fold_points, "Sums of points that go into one sum are as many as fill vectors, in the nearest cache.",
+    {"join_pointwise": "a map that adds to few elements again and again is not joined with others"})
 OVERLAP_MESSAGES = Pass(
     overlap_messages, "Messages are under way while something else is computed.",
     {"join_pointwise": "statements that are joined are together on one side of a wait"})
@@ -126,5 +130,5 @@ SCHEDULE = Stage("schedule", (
     JOIN_POINTWISE, PROPAGATE_KEPT_COPIES, REMOVE_UNSEEN_COPIES, PACK_STRIPS,
     ROTATE_LINES, TURN_SUMS, JOIN_UPDATES, DIVIDE_KEPT_POWERS, *TURNS, CLEAR_REST, LINE_UP, PACK,
     UNROLL_AND_JAM, REPLACE_BY_SCALARS, SKEW_AND_JAM, THIN_TAPES, WIDEN_DECISIONS, ASSIGN_TO_ROWS, SHARE_ADDITIONS,
-    JOIN_SMALL_ROWS, OVERLAP_MESSAGES))
+    JOIN_SMALL_ROWS, FOLD_POINTS, OVERLAP_MESSAGES))
 """Work in the order that caches, vectors and a few threads want."""

@@ -13,9 +13,10 @@ from sdfgad.ir import interpret
 from sdfgad.ir.expr import call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Loop, Map, Program
+from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import LineLimits, RowLimits
-from tests.codegen.build_programs import F8, add, load, mapped, mul, num, program, sample, span, store
+from tests.codegen.build_programs import F8, add, agree, load, mapped, mul, num, program, sample, span, store
 from tests.support.oracle import check_same
 from tests.support.thresholds import change
 
@@ -293,3 +294,24 @@ def test_rows_that_share_their_cache_lines_stay(nearby: int) -> None:
     ), {"x": (64, 64), "w": (16, 64), "t": (64, 16), "y": (64, 16), "s": (16,)}, {})
     made = split(before, replace(EAGER, nearby=nearby))
     assert parallel(made)[0].range.trips == (16 if nearby > 1 << 10 else 64)
+
+
+def steps_of_strips(points: int) -> Program:
+    """Records of four steps of 3 x `points` numbers, read backwards; columns never meet."""
+    here, t = [span("c", 3), span("j", points)], ix("t")
+    c = ix("c")
+    forth = Loop(span("t", 4), (
+        mapped(here, store("tape", (t, c, J), load("x", c, J))),
+        mapped(here, store("x", (c, J), mul(load("x", c, J), load("tape", t, ix(1), J))))))
+    back = Loop(span("t", 4), (mapped(here, store("x", (c, J), mul(load("x", c, J), load("tape", ix(3) - t, c, J)))),))
+    return build((forth, back), {"x": (3, points)}, {"tape": (4, 3, points)})
+
+
+@pytest.mark.parametrize(("points", "apart"), [(64, True), (61, True), (36, False)],
+                         ids=["whole strips", "a part of one", "too little of one"])
+def test_strips_have_their_records_in_one_piece(points: int, apart: bool) -> None:
+    limits = replace(STRIPS, private=1 << 9, far=1)
+    made = split(steps_of_strips(points), limits)
+    assert parallel(made), program_text(made)
+    assert (len(made.arrays["tape"].shape) == 4) == apart, program_text(made)
+    agree(made)

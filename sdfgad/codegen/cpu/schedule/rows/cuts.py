@@ -1,7 +1,7 @@
 """One way to take rows apart, and what belongs to one iteration of its loop."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from sdfgad.analysis.loops.rows import RowNumbering, maps_of
@@ -58,14 +58,20 @@ def _strips_last(width: Mapping[int, int], rank: int) -> list[int]:
     return sorted((d for d in range(rank) if width.get(d) != 1), key=lambda d: (d in width, d))
 
 
-def moved(stmt: Stmt, private: Mapping[str, Array], cuts: tuple[Cut, ...]) -> Stmt:
-    """The statement with private arrays seen from the first row of the iteration."""
+def laid_out(part: Array, cuts: tuple[Cut, ...]) -> Array:
+    """The parts of an array that the iterations see, one behind the other."""
+    return replace(part, shape=(*(c.loop.trips or 0 for c in cuts), *part.shape))
+
+
+def moved(stmt: Stmt, private: Mapping[str, Array], cuts: tuple[Cut, ...], apart: Container[str] = ()) -> Stmt:
+    """The statement with private arrays seen from the first row of the iteration, and others part by part."""
 
     def place(name: str, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
-        if name not in private:
+        if name not in private and name not in apart:
             return index
         start = {c.rows.places[name][0]: (c, c.low + c.rows.places[name][1]) for c in cuts}
         width = {d: c.width for d, (c, _) in start.items()}
-        return tuple(index[d] - start[d][1] if d in start else index[d] for d in _strips_last(width, len(index)))
+        inside = tuple(index[d] - start[d][1] if d in start else index[d] for d in _strips_last(width, len(index)))
+        return (*(ix(c.loop.var) - c.loop.start for c in cuts), *inside) if name in apart else inside
 
     return map_accesses(stmt, place)

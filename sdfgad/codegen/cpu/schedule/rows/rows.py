@@ -20,7 +20,7 @@ from sdfgad.analysis.loops.rows import (
     touches,
     trips,
 )
-from sdfgad.codegen.cpu.schedule.rows.cuts import Cut, hull, moved, private_part, tiled
+from sdfgad.codegen.cpu.schedule.rows.cuts import Cut, hull, laid_out, moved, private_part, tiled
 from sdfgad.codegen.cpu.schedule.rows.rows_in_turn import rows_in_turn
 from sdfgad.ir.index import ix, minimum
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, While
@@ -303,21 +303,35 @@ class _Splitter:
         """The loops around the run; what lives in it alone loses its rows."""
         cuts = made.all_cuts
         private: dict[str, Array] = {}
+        apart: dict[str, Array] = {}
         names: dict[str, str] = {}
         for name, alone in self._local(run, nested, after):
             small = private_part(self.arrays[name], cuts)
             taken = sum(a.bytes for a in private.values())
-            if small is not None and name not in made.met and taken + small.bytes <= self.limits.private:
-                private[name] = small
-                names[name] = name if alone else fresh(name, self.arrays)
-                self.arrays[names[name]] = replace(small, name=names[name])
-        body = renamed(tuple(moved(s, private, cuts) for s in made.body), names)
+            if small is None or name in made.met:
+                continue
+            if taken + small.bytes <= self.limits.private:
+                private[name] = found = small
+            elif made.turn is None and self._lies_across(name, small, cuts):
+                apart[name] = found = laid_out(small, cuts)
+            else:
+                continue
+            names[name] = name if alone else fresh(name, self.arrays)
+            self.arrays[names[name]] = replace(found, name=names[name])
+        body = renamed(tuple(moved(s, private, cuts, apart) for s in made.body), names)
         if made.turn is not None:
             body = (*made.before, Loop(made.turn.loop, body, run[0].source))
         for k, cut in enumerate(reversed(made.cuts)):
-            own = () if k else tuple(names.values())
+            own = () if k else tuple(names[n] for n in private)
             body = (Loop(cut.loop, body, run[0].source, parallel=True, private=own),)
         return body[0]  # type: ignore[return-value]
+
+    def _lies_across(self, name: str, part: Array, cuts: tuple[Cut, ...]) -> bool:
+        """Whether strips go through an array that no cache holds in short pieces, a page each; part by part they go
+        through memory as it comes. A last strip that is a part of one may take little more."""
+        array = self.arrays[name]
+        across = all(c.width > 1 and c.rows.places[name][0] > 0 and c.loop.trips for c in cuts)
+        return across and array.bytes >= self.limits.far and 16 * laid_out(part, cuts).bytes <= 17 * array.bytes
 
     def _one_by_one(self, run: Block, made: Taken, nested: bool, after: tuple[Block, ...]) -> Loop | None:
         """A loop in order over rows that are much work each, where what lives in the run is too much for a thread; None

@@ -151,6 +151,8 @@ class Thresholds:
     """Statements between a box and its last part, at most (`sum_pieces`)."""
     turned_statements: int = 12
     """In the body of a loop that `turn_sums` looks at: each is compared with the sum, twice."""
+    step_scalar: int = 16
+    """Nodes of a number of a step that is computed where it is read, at most (`take_rows_apart`)."""
     folded_row: int = _from(16, least=2)
     """Elements of a row of sums that stands for a box of them (`fold_points`): two vectors."""
     shared_addition: int = _from(8, least=1)
@@ -273,15 +275,13 @@ class Thresholds:
     mask_versions: int = 4
     """So many times the bytes of what single points write may be taken by their scalars (`number_scalars`)."""
     parallel_statements: int = 40
-    """A longer loop body is left alone (`parallelise`): the time to compare its statements grows with the square of
-    their number."""
+    """A longer loop body is left alone (`parallelise`): comparing its statements takes the square of their number."""
     table_bytes: int = 1 << 26
     """Of a table that is made once (`tabulate`); larger arrays are computed at every call."""
     places: int = 1 << 24
     """Of an index array that are looked at, at most (`write_out_places`)."""
     restored_bytes: int = 1 << 19
-    """That stay in a near cache (`propagate_kept_copies`): where a copy is larger, what is looked at again would
-    come from far away again."""
+    """That stay in a near cache (`propagate_kept_copies`): what is looked at again of a larger copy comes from afar."""
     restored_loops: int = 8
     """So many loops are tried, and changed, at most: each trial looks at the whole program."""
     handed_on_pieces: int = 8

@@ -8,7 +8,7 @@ from functools import partial
 
 from sdfgad.analysis.loops.rows import footprint
 from sdfgad.codegen.cpu.schedule.rows.rows import split_rows
-from sdfgad.codegen.cpu.schedule.rows.step_sums import loops_that_sum, sums_by_points
+from sdfgad.codegen.cpu.schedule.rows.step_sums import left_alone, loops_of_steps, sums_by_points
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, Load
 from sdfgad.ir.index import Ix, ix
@@ -29,14 +29,16 @@ def split_with_sums(program: Program, limits: RowLimits | None = None,
     `split_rows`, to which a sum over everything is no obstacle as long as nobody in the rows looks at it: in one pass
     over memory it is added up row by row, and the sums of the rows behind it. Rows that no longer stay in the cache may
     not become others than they are without the sum. Sums that steps of a loop add to are sums of points first, where
-    rows then run through all steps, and have these sums to themselves.
+    rows then run through all steps, and have these sums to themselves; other numbers of a step are computed where they
+    are read.
     """
     program = _results_last(_starts_first(program, limits or thresholds().rows))
-    loops = loops_that_sum(program)
+    loops = loops_of_steps(program)
     while True:
         points, places = sums_by_points(program, loops)
         made = _split(_results_last(points), limits or thresholds().rows, whole)
         shared = {k for n, k in places.items() if n in made.arrays and made.arrays[n] == points.arrays[n]}
+        shared |= left_alone(program, made, loops - set(places.values()))
         if not shared:
             return made
         loops -= shared

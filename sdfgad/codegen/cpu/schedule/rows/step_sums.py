@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from sdfgad.codegen.cpu.schedule.rows.scaled_sums import scaled_sums, users_of
+from sdfgad.codegen.cpu.schedule.rows.step_scalars import scalars_written_out
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
@@ -20,8 +21,10 @@ def sums_by_points(program: Program, places: Collection[int]) -> tuple[Program, 
     """for t: map i: v += f(t, i)   ->   map i: p[i] = 0 ; for t: map i: p[i] += f(t, i) ; map i: v += p[i]
 
     For loops at these places of the body, where nothing else in the loop looks at v; sums that go into v with a factor
-    wait for the end of the loop. Returns the places by the names of p.
+    wait for the end of the loop, and other numbers are computed where they are read. Returns the places by the names of
+    p.
     """
+    program = _without_scalars(program, places)
     arrays, loops = dict(program.arrays), dict[str, int]()
     ahead, body = list[Stmt](), list[Stmt]()
     users = users_of(program) if places else {}
@@ -39,12 +42,28 @@ def sums_by_points(program: Program, places: Collection[int]) -> tuple[Program, 
     return program.but(body=(*ahead, *body), arrays=arrays), loops
 
 
-def loops_that_sum(program: Program) -> frozenset[int]:
+def loops_of_steps(program: Program) -> frozenset[int]:
     """The places of loops that `sums_by_points` changes."""
     places = [k for k, s in enumerate(program.body) if isinstance(s, Loop) and _in_order(s)]
-    users = users_of(program) if places else {}
-    return frozenset(k for k in places if isinstance(s := program.body[k], Loop)
-                     and any(True for _ in _alone(scaled_sums(s, program, users).loop)))
+    made = _without_scalars(program, places)
+    users = users_of(made) if places else {}
+    return frozenset(k for k in places if isinstance(s := made.body[k], Loop) and
+                     (s is not program.body[k] or any(True for _ in _alone(scaled_sums(s, made, users).loop))))
+
+
+def _without_scalars(program: Program, places: Collection[int]) -> Program:
+    """Loops at these places of the body with numbers of a step where they are read."""
+    if not places:
+        return program
+    users = users_of(program)
+    return program.but(body=tuple(scalars_written_out(s, program, users) if k in places and isinstance(s, Loop) else s
+                                  for k, s in enumerate(program.body)))
+
+
+def left_alone(program: Program, made: Program, places: Collection[int]) -> set[int]:
+    """The loops at these places of a program of which no rows are made."""
+    left = {s.range for s in made.body if isinstance(s, Loop) and not s.parallel}
+    return {k for k in places if isinstance(s := program.body[k], Loop) and s.range in left}
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,16 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
-
-import psutil
+from typing import TYPE_CHECKING, Any
 
 from sdfgad.errors import UsageError
 from sdfgad.files import text_of
+from sdfgad.later import later
+
+if TYPE_CHECKING:
+    from psutil import virtual_memory
+else:
+    virtual_memory = later("psutil", "virtual_memory")
 
 _PREFIXES = "kmgtpe"
 _UNITS: Mapping[str, int] = MappingProxyType(
@@ -73,7 +77,7 @@ def _unreadable(limit: object) -> UsageError:
 
 def available_bytes() -> int:
     """What this process may still take: free memory of the machine, of its control group and of its batch job."""
-    bounds = (psutil.virtual_memory().available, cgroup_remaining(), _job_limit())
+    bounds = (virtual_memory().available, cgroup_remaining(), _job_limit())
     return max(0, min(bound for bound in bounds if bound is not None))
 
 

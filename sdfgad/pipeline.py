@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from logging import getLogger
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sdfgad import __version__
 from sdfgad.analysis.elements.cover import of_one_call
 from sdfgad.analysis.uniform import Provenance, origin_of
 from sdfgad.analysis.verify import verify
@@ -31,14 +30,14 @@ from sdfgad.codegen.targets import chosen
 from sdfgad.config import thread_count, verifying
 from sdfgad.errors import MemoryLimitError, UnusedArgumentWarning
 from sdfgad.foreign.device_array import DeviceArray
-from sdfgad.frontend import Parsed, parse
-from sdfgad.frontend.graphs.called import called_graph
-from sdfgad.frontend.graphs.function import GraphFunction
-from sdfgad.frontend.graphs.reading import read
+from sdfgad.frontend import Parsed
+from sdfgad.frontend.graphs.called import translated
 from sdfgad.garbage import collecting_rarely
+from sdfgad.ir.own import has_routines
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import SOURCE
+from sdfgad.later import later
 from sdfgad.memory import format_bytes
 from sdfgad.plans.alternatives import told
 from sdfgad.plans.disk_cache import Found, recalled
@@ -46,16 +45,22 @@ from sdfgad.plans.emission import Emission
 from sdfgad.plans.plan import Plan
 from sdfgad.plans.planning import Choice
 from sdfgad.plans.progress import progress
-from sdfgad.plans.ranks import built_in, check_target, planned_together, set_share, silent_part, with_share
+from sdfgad.plans.ranks import built_in, check_target, part_digest, planned_together, set_share, silent_part, with_share
 from sdfgad.plans.recipe import Recipe, arrays_of, distributed, kept_arrays, seen
 from sdfgad.plans.request import Request, computed_outputs, resolve_outputs
-from sdfgad.plans.traffic import traffic_of
-from sdfgad.reverse.sweeps import Gradient
-from sdfgad.reverse.written_out import written_out
+from sdfgad.reverse.made import Gradient
 from sdfgad.rooms import ListOutgrown
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.cutting.blocks import Distribution, within_window
-from sdfgad.transform.stages import prepare_program
+
+if TYPE_CHECKING:
+    from sdfgad.plans.traffic import traffic_of
+    from sdfgad.reverse.written_out import written_out
+    from sdfgad.transform.stages import prepare_program
+else:
+    traffic_of = later("sdfgad.plans.traffic", "traffic_of")
+    written_out = later("sdfgad.reverse.written_out", "written_out")
+    prepare_program = later("sdfgad.transform.stages", "prepare_program")
 
 _log = getLogger("sdfgad")
 
@@ -103,7 +108,7 @@ class Derivative:
     def serial(self) -> str:
         """A digest of the program that ranks have parts of; the same on all of them, or their messages do not fit."""
         cut = self.request.distribution
-        return "0" if cut is None else serial_digest(self.parsed.program, cut, self.plan.decisions, self.plan.modes,
+        return "0" if cut is None else part_digest(self.parsed.program, cut, self.plan.decisions, self.plan.modes,
                                                      self.request.wrt, self.outputs)
 
     @cached_property
@@ -185,7 +190,7 @@ class Derivative:
         _log.info("%s: the tape outgrew the limit, going on with %s", self.program.name, found[1].policy)
         self.emission, plan = found
         self.plan, self._code = told(plan, self.choice, self.emission, self.plan.about), None
-        for found_before in ("_taken", "_places", "keep"):
+        for found_before in ("_places", "keep"):
             self.__dict__.pop(found_before, None)
         return True
 
@@ -287,25 +292,17 @@ class Derivative:
 
 def translation(fn: Callable[..., Any], bound: Bound, source: str = "", own_rules: bool = True) -> Parsed:
     """A Python function, or a graph of DaCe, as a program."""
-    if isinstance(fn, GraphFunction):
-        return read(fn, *as_called(fn, bound))
-    return parse(fn, *as_called(fn, bound), source, own_rules, called_graph)
+    return translated(fn, *as_called(fn, bound), source, own_rules)
 
 
 def parsed_call(fn: Callable[..., Any], bound: Bound, source: str, own_rules: bool = True) -> Parsed:
     """What the front end makes of a call."""
     parsed = translation(fn, bound, source, own_rules)
-    parsed = replace(parsed, program=written_out(of_one_call(parsed.program)))
-    verify(parsed.program, "parse", SOURCE, verifying())
-    check_target(parsed.program)
-    return parsed
-
-
-def serial_digest(program: Program, cut: Distribution, *decided: Any) -> str:
-    """In hexadecimal, of what decides the program that ranks cut: few enough digits for an integer of MPI."""
-    constants = [(n, a.tobytes()) for n, a in sorted(program.constants.items()) if built_in(program, n)]
-    alike = replace(cut, rank=0)
-    return key_of(program_text(program), constants, repr(alike), repr(decided), repr(thresholds()), __version__)[:14]
+    program = of_one_call(parsed.program)
+    program = written_out(program) if has_routines(program.body) else program
+    verify(program, "parse", SOURCE, verifying())
+    check_target(program)
+    return replace(parsed, program=program)
 
 
 @collecting_rarely()
@@ -396,5 +393,5 @@ def primal(fn: Callable[..., Any], bound: Bound, output: Any = None, source: str
             found, distribution, parsed.traced)))
 
     program = recalled("program", (parsed.program, outputs, distribution), search, parsed.program.constants)
-    serial = "0" if distribution is None else serial_digest(parsed.program, distribution)
+    serial = "0" if distribution is None else part_digest(parsed.program, distribution)
     return Primal(parsed, program, build(program, seen(program, outputs)), outputs, serial)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,17 +23,27 @@ from sdfgad.garbage import collecting_rarely
 from sdfgad.ir.program import Program, View, view_of
 from sdfgad.ir.verify import DERIVED
 from sdfgad.ir.walk import apart
+from sdfgad.later import later
 from sdfgad.pipeline import build, derive, execute, parsed_call
 from sdfgad.plans.disk_cache import Found, recalled
 from sdfgad.plans.ranks import refuse_curvature
 from sdfgad.plans.recipe import arrays_of
 from sdfgad.plans.request import Request, check_returns, is_number, resolve_outputs
-from sdfgad.reverse.forward_mode import made_again, tangent
 from sdfgad.rules.linear import strong_products_kept
-from sdfgad.rules.linearise import without_partials
-from sdfgad.transform.batch import several, with_axis
-from sdfgad.transform.stages import prepare_program
 from sdfgad.trees import contents, mapped
+
+if TYPE_CHECKING:
+    from sdfgad.reverse.forward_mode import made_again, tangent
+    from sdfgad.rules.linearise import without_partials
+    from sdfgad.transform.batch import several, with_axis
+    from sdfgad.transform.stages import prepare_program
+else:
+    made_again = later("sdfgad.reverse.forward_mode", "made_again")
+    tangent = later("sdfgad.reverse.forward_mode", "tangent")
+    without_partials = later("sdfgad.rules.linearise", "without_partials")
+    several = later("sdfgad.transform.batch", "several")
+    with_axis = later("sdfgad.transform.batch", "with_axis")
+    prepare_program = later("sdfgad.transform.stages", "prepare_program")
 
 
 @dataclass

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 LAYERS = {
     "errors": 0, "names": 0, "callers": 0, "explanations": 0, "logs": 0, "cores": 0, "config": 0, "memory": 0,
     "files": 0, "trees": 0, "ranks": 0, "arrays": 0, "caches": 0, "thresholds": 0, "garbage": 0,
-    "foreign": 0, "rooms": 0, "shown": 0,
+    "foreign": 0, "rooms": 0, "shown": 0, "later": 0,
     "ir": 1,
     "frontend": 2, "rules": 2,
     "analysis": 3,
@@ -252,6 +252,18 @@ def test_no_import_inside_a_function() -> None:
                 and any(node.lineno in lines for lines in inside) and not _imports_dace(node))
 
     assert not lines_of(PACKAGE + SUITE, broken)
+
+
+def test_what_is_loaded_later_is_seen_to_be_imported() -> None:
+    """`x = later("module", "x")` beside `from module import x` for the types: the rules above look at imports."""
+    def broken(module: Module) -> Iterator[str]:
+        names = {name for _, name in imported(module)}
+        for call in re.findall(r"^ {4}(\w+) = later\(\"(\S+)\", \"(\w+)\"\)", module.text, re.MULTILINE):
+            if call[0] != call[2] or f"{call[1]}.{call[2]}" not in names:
+                yield " ".join(call)
+
+    assert not lines_of(PACKAGE, broken)
+    assert sum(m.text.count(" = later(") for m in PACKAGE) > 20
 
 
 def _imports_dace(node: ast.Import | ast.ImportFrom) -> bool:

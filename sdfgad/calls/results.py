@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,13 @@ from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.ir.index import Ix, put_together
 from sdfgad.ir.interpret import returned
 from sdfgad.ir.program import View
-from sdfgad.report.gradients import fragment_of
+from sdfgad.later import later
 from sdfgad.trees import chosen, contents, mapped, step
+
+if TYPE_CHECKING:
+    from sdfgad.report.gradients import fragment_of
+else:
+    fragment_of = later("sdfgad.report.gradients", "fragment_of")
 
 
 class Gradients:

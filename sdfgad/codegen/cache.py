@@ -17,15 +17,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from errno import ENOSPC
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import platformdirs
-from filelock import FileLock, Timeout
 
 from sdfgad.callers import warn
 from sdfgad.codegen.whole import is_whole, make_removable, seal
 from sdfgad.config import settings
 from sdfgad.errors import CacheWarning, ToolchainError, UsageError
+from sdfgad.later import later
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+else:
+    FileLock = later("filelock", "FileLock")
 
 ENTRIES, BUILDING, LOCKS = "entries", "building", "locks"
 
@@ -231,7 +236,7 @@ def _remove(root: Path, entry: Path) -> bool:
             make_removable(entry)
             os.rename(entry, grave / entry.name)
             (root / LOCKS / f"{entry.name}.lock").unlink(missing_ok=True)
-    except (Timeout, FileNotFoundError):
+    except (TimeoutError, FileNotFoundError):
         return False
     return True
 
@@ -242,7 +247,7 @@ def _sweep(root: Path) -> None:
         try:
             with FileLock(root / LOCKS / f"{folder.name.partition('.')[0]}.lock").acquire(blocking=False):
                 shutil.rmtree(folder, ignore_errors=True)
-        except Timeout:
+        except TimeoutError:
             continue
 
 

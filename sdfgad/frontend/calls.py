@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import FunctionType, MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from sdfgad.frontend.layout import laid_out
 from sdfgad.frontend.library_function import LibraryFunction
 from sdfgad.frontend.magnitudes import check_size
 from sdfgad.frontend.masking import CHOSEN, as_masked
-from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
+from sdfgad.frontend.mpi_types import is_of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import defaults_of
 from sdfgad.frontend.raising import definite_arguments
@@ -61,7 +61,13 @@ from sdfgad.frontend.values import (
     is_number,
 )
 from sdfgad.frontend.views import check_fresh
+from sdfgad.later import later
 from sdfgad.trees import is_named
+
+if TYPE_CHECKING:
+    from sdfgad.frontend.mpi_calls import of_ranks
+else:
+    of_ranks = later("sdfgad.frontend.mpi_calls", "of_ranks")
 
 
 def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sdfgad.errors import SourceLine
+from sdfgad.errors import SourceLine, unsupported
 from sdfgad.frontend.values import ViewValue
 from sdfgad.ir.program import View
 
@@ -81,6 +81,12 @@ class Mail:
     started: tuple[tuple[PersistentMessage, PostedMessage], ...] = ()
     collectives: tuple[tuple[int, bool], ...] = ()
     posting: bool = False
+
+    def check_waited(self) -> None:
+        """Refuse a program that ends before its requests have gone."""
+        for one in self.posted:
+            raise unsupported(one.source, "a request that nothing waits for",
+                              "call Wait, or MPI.Request.Waitall for several", "SG107")
 
     def late(self, touched: frozenset[str]) -> PostedMessage | None:
         """A receive that is done for the program, but has not gone, of something that a statement touches."""

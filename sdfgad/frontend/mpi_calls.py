@@ -53,7 +53,7 @@ from sdfgad.frontend.mpi_reductions import (
     scan_into,
 )
 from sdfgad.frontend.mpi_sizes import SHARES, of_buffers
-from sdfgad.frontend.mpi_types import DerivedType, of_datatype
+from sdfgad.frontend.mpi_types import DerivedType, is_request_class, of_datatype
 from sdfgad.frontend.mpi_vectors import allgatherv, alltoallv, gatherv, scatterv
 from sdfgad.frontend.mpi_waits import COMPLETIONS, wait_for
 from sdfgad.frontend.values import ListValue, Method, Reading, Value, ViewValue, is_number
@@ -70,23 +70,6 @@ _OF_SEVERAL = MappingProxyType({"Waitall": wait_for, "waitall": wait_for, "Start
 _OF_CARTS = frozenset({"Shift", "Get_coords", "Get_topo", "Get_dim", "Get_cart_rank"})
 
 
-def is_of_ranks(callee: Value) -> bool:
-    """Whether a value that is called belongs to mpi4py, or is a method of a request."""
-    if isinstance(callee, Method):
-        return isinstance(callee.owner, (PostedMessage, PersistentMessage, MessageStatus, DerivedType))
-    mpi, owner = library(), getattr(callee, "__self__", None)
-    if mpi is None:
-        return False
-    return is_communicator(owner) or _is_class(owner) or callee in (mpi.Compute_dims, mpi.Wtime) or (
-        isinstance(callee, type) and callee.__module__ == mpi.__name__) or type(owner).__module__ == mpi.__name__
-
-
-def _is_class(owner: Any) -> bool:
-    """Whether this is a class of requests, whose methods take several."""
-    mpi = library()
-    return mpi is not None and (owner is mpi.Request or owner is mpi.Prequest)
-
-
 def of_ranks(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """What such a call is."""
     name = callee.name if isinstance(callee, Method) else callee.__name__
@@ -98,11 +81,11 @@ def of_ranks(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: 
             ctx, callee, arguments)
     if callee is library().Status and not arguments:  # type: ignore[union-attr]
         return MessageStatus()
-    if _is_class(owner) and name in _OF_SEVERAL:
+    if is_request_class(owner) and name in _OF_SEVERAL:
         requests = list(items_of(ctx, arguments[0]))
         _OF_SEVERAL[name](ctx, requests)
         return ListValue([brought(r) for r in requests], len(ctx.builder.regions)) if name == "waitall" else None
-    if _is_class(owner) and name in COMPLETIONS:
+    if is_request_class(owner) and name in COMPLETIONS:
         return _called(ctx, COMPLETIONS[name], arguments, keywords, name)
     if name == "Wtime":
         return Reading()

@@ -19,12 +19,13 @@ from sdfgad.frontend.builder import axes
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.layout import as_in_memory
+from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.strides import steps_of
-from sdfgad.frontend.values import ListValue, Value, ViewValue, is_number
+from sdfgad.frontend.values import ListValue, Method, Value, ViewValue, is_number
 from sdfgad.frontend.views import remap
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.layout import axis
-from sdfgad.ranks import is_datatype, library
+from sdfgad.ranks import is_communicator, is_datatype, library
 
 _SUPPORTED = "contiguous, vector, hvector, subarray and resized types of one basic type are taken"
 
@@ -160,6 +161,23 @@ def _known(ctx: Context, value: Value) -> Any:
 def is_derived(kind: Value) -> bool:
     """Whether elements of a type may lie apart."""
     return isinstance(kind, DerivedType) or is_datatype(kind) and not kind.is_predefined
+
+
+def is_of_ranks(callee: Value) -> bool:
+    """Whether a value that is called belongs to mpi4py, or is a method of a request."""
+    if isinstance(callee, Method):
+        return isinstance(callee.owner, (PostedMessage, PersistentMessage, MessageStatus, DerivedType))
+    mpi, owner = library(), getattr(callee, "__self__", None)
+    if mpi is None:
+        return False
+    return is_communicator(owner) or is_request_class(owner) or callee in (mpi.Compute_dims, mpi.Wtime) or (
+        isinstance(callee, type) and callee.__module__ == mpi.__name__) or type(owner).__module__ == mpi.__name__
+
+
+def is_request_class(owner: Any) -> bool:
+    """Whether this is a class of requests, whose methods take several."""
+    mpi = library()
+    return mpi is not None and (owner is mpi.Request or owner is mpi.Prequest)
 
 
 def typed_part(ctx: Context, buffer: ViewValue, kind: Value, counts: Sequence[Value], parts: int) -> ViewValue:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from sdfgad.errors import unsupported
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
@@ -71,13 +70,6 @@ def _go(ctx: Context, posted: Sequence[PostedMessage]) -> None:
     given = [(r.incoming, (place, r.peer, r.tag)) for r, place in zip(posted, places, strict=True) if place is not None]
     exchange(ctx, posted[0].communicator, [m for into, m in given if not into],
              [m for into, m in given if into])
-
-
-def check_waited(ctx: Context) -> None:
-    """Refuse a program that ends before its requests have gone."""
-    for one in ctx.builder.mail.posted:
-        raise unsupported(one.source, "a request that nothing waits for",
-                          "call Wait, or MPI.Request.Waitall for several", "SG107")
 
 
 # some of several

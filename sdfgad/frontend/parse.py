@@ -27,7 +27,6 @@ from sdfgad.frontend.expressions import evaluate
 from sdfgad.frontend.ignored import tell
 from sdfgad.frontend.inlining import run_top, run_wrapper, top_frame
 from sdfgad.frontend.keyed import SetValue
-from sdfgad.frontend.mpi_waits import check_waited
 from sdfgad.frontend.numpy_table import METHODS
 from sdfgad.frontend.outside import outside, settle_contents
 from sdfgad.frontend.replaced import ReplacedFunction
@@ -192,7 +191,7 @@ def _translate(called: _Called, builder: Builder) -> Parsed:
     values = _arguments(ctx, bound, taken)
     result = _run(ctx, called, values)
     tree = _returned(ctx, result)
-    check_waited(ctx)
+    ctx.builder.mail.check_waited()
     body = _watching(builder)
     live = settle_contents(ctx) | {n for n in builder.constants if builder.arrays[n].label in (NUMBERS, ADDRESS)}
     tell(ctx.ignored, code.name)

@@ -4,8 +4,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sdfgad.ir.program import Array, Block
+from sdfgad.ir.program import Array, Block, Lib
 from sdfgad.ir.text import lines
+from sdfgad.ir.walk import statements
 
 OWN, OWN_LINEAR = "own", "own_linear"
 """The operation `y = own(value, x..., read...)`, whose value is the first operand, with the derivatives by x that its
@@ -64,3 +65,8 @@ class DerivativeRule:
 
     def __str__(self) -> str:
         return f"{self.name} {self.read} {self.answer} " + " ".join(map(str, (self.reverse, self.forward)))
+
+
+def has_routines(block: Block) -> bool:
+    """Whether a statement is an operation with a derivative of its own, or such a derivative."""
+    return any(isinstance(s, Lib) and s.op in (OWN, PUSHED, PULLED) for s in statements(block))

@@ -6,21 +6,31 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 from sdfgad.analysis.cost import seconds_of
 from sdfgad.checkpoint.modes import SEGMENTS, STORE_ALL, Mode, each, price
 from sdfgad.checkpoint.outlook import About, FrontPoint, LoopRow, Outlook
 from sdfgad.checkpoint.schedule import ScheduledLoop, ScheduleProblem
 from sdfgad.checkpoint.schedule_plan import Rebuild, SchedulePlan, store_everything
-from sdfgad.checkpoint.solve import Bounds, Planner, between
 from sdfgad.checkpoint.verify import Verdict, verify
 from sdfgad.config import config, for_same_target, settings
 from sdfgad.errors import PlanNotExecutable, UsageError
+from sdfgad.later import later
 from sdfgad.plans.emission import Emission
 from sdfgad.plans.plan import Plan
 from sdfgad.plans.planning import Choice
-from sdfgad.plans.timeline import timeline_of
-from sdfgad.reverse.problem import open_loops
+
+if TYPE_CHECKING:
+    from sdfgad.checkpoint.solve import Bounds, Planner, between
+    from sdfgad.plans.timeline import timeline_of
+    from sdfgad.reverse.problem import open_loops
+else:
+    Bounds = later("sdfgad.checkpoint.solve", "Bounds")
+    Planner = later("sdfgad.checkpoint.solve", "Planner")
+    between = later("sdfgad.checkpoint.solve", "between")
+    timeline_of = later("sdfgad.plans.timeline", "timeline_of")
+    open_loops = later("sdfgad.reverse.problem", "open_loops")
 
 PATIENCE = 2.0
 """Seconds one question to the solver may take for a report."""

@@ -11,7 +11,7 @@ from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.problem import Problem
 from sdfgad.checkpoint.roofline import Machine
 from sdfgad.ir.program import Program
-from sdfgad.reverse.sweeps import Gradient
+from sdfgad.reverse.made import Gradient
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sdfgad.checkpoint.decided import INVERSE, RECOMPUTE, STORE, Decided
 from sdfgad.checkpoint.modes import Mode
@@ -14,8 +14,15 @@ from sdfgad.checkpoint.problem import Problem
 from sdfgad.checkpoint.schedule_plan import SchedulePlan
 from sdfgad.errors import UsageError
 from sdfgad.files import write_whole
-from sdfgad.report.page import fragment, page
-from sdfgad.report.text import report
+from sdfgad.later import later
+
+if TYPE_CHECKING:
+    from sdfgad.report.page import fragment, page
+    from sdfgad.report.text import report
+else:
+    fragment = later("sdfgad.report.page", "fragment")
+    page = later("sdfgad.report.page", "page")
+    report = later("sdfgad.report.text", "report")
 
 SCHEMA = "sdfgad.plan/1"
 

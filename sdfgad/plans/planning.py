@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from sdfgad.analysis.cost import seconds_of
 from sdfgad.checkpoint.decided import INVERSE, RECOMPUTE, STORE
@@ -17,21 +18,33 @@ from sdfgad.checkpoint.roofline import Machine
 from sdfgad.checkpoint.schedule import SNAPSHOT, ScheduleProblem
 from sdfgad.checkpoint.schedule import STORE as PIN_STORE
 from sdfgad.checkpoint.schedule_plan import SchedulePlan, store_everything
-from sdfgad.checkpoint.solve import Bounds, Planner
-from sdfgad.checkpoint.streaming import cached_modes, may_stream
-from sdfgad.checkpoint.verify import verify
 from sdfgad.codegen.targets import this_machine
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UsageError
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import statements
+from sdfgad.later import later
 from sdfgad.memory import format_bytes
 from sdfgad.names import loop_name
 from sdfgad.plans.emission import Emission
-from sdfgad.plans.fallback import smaller_modes
 from sdfgad.plans.plan import Plan
-from sdfgad.reverse.problem import open_loops, schedule_of
-from sdfgad.reverse.sweeps import Gradient
+from sdfgad.reverse.made import Gradient
 from sdfgad.thresholds import thresholds
+
+if TYPE_CHECKING:
+    from sdfgad.checkpoint.solve import Bounds, Planner
+    from sdfgad.checkpoint.streaming import cached_modes, may_stream
+    from sdfgad.checkpoint.verify import verify
+    from sdfgad.plans.fallback import smaller_modes
+    from sdfgad.reverse.problem import open_loops, schedule_of
+else:
+    Bounds = later("sdfgad.checkpoint.solve", "Bounds")
+    Planner = later("sdfgad.checkpoint.solve", "Planner")
+    cached_modes = later("sdfgad.checkpoint.streaming", "cached_modes")
+    may_stream = later("sdfgad.checkpoint.streaming", "may_stream")
+    verify = later("sdfgad.checkpoint.verify", "verify")
+    smaller_modes = later("sdfgad.plans.fallback", "smaller_modes")
+    open_loops = later("sdfgad.reverse.problem", "open_loops")
+    schedule_of = later("sdfgad.reverse.problem", "schedule_of")
 
 ATTEMPTS = 6
 """Plans tried for one limit before the smallest one is taken."""

@@ -3,28 +3,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sdfgad import __version__
 from sdfgad.checkpoint.decided import STORE
+from sdfgad.codegen.cache import key_of
 from sdfgad.codegen.targets import chosen
 from sdfgad.errors import MemoryLimitError, unsupported
 from sdfgad.frontend import Parsed
 from sdfgad.ir.called import ADDRESS, calls_of
 from sdfgad.ir.messages import NUMBERS, SHARE, communicates, messages
 from sdfgad.ir.program import Array, Program
+from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import statements
+from sdfgad.later import later
 from sdfgad.memory import format_bytes
 from sdfgad.names import fresh
 from sdfgad.plans.emission import Emission
 from sdfgad.plans.plan import Plan
 from sdfgad.plans.planning import Choice
-from sdfgad.plans.ranks_decide import planned_by_all
 from sdfgad.plans.recipe import Recipe, kept_arrays
 from sdfgad.plans.request import share_of
 from sdfgad.plans.search import part_of, planned
-from sdfgad.reverse.loop_modes import loop_names
-from sdfgad.transform.dropping.messages import sends_for_itself, without_messages
+from sdfgad.thresholds import thresholds
+from sdfgad.transform.cutting.blocks import Distribution
+
+if TYPE_CHECKING:
+    from sdfgad.plans.ranks_decide import planned_by_all
+    from sdfgad.reverse.loop_modes import loop_names
+    from sdfgad.transform.dropping.messages import sends_for_itself, without_messages
+else:
+    planned_by_all = later("sdfgad.plans.ranks_decide", "planned_by_all")
+    loop_names = later("sdfgad.reverse.loop_modes", "loop_names")
+    sends_for_itself = later("sdfgad.transform.dropping.messages", "sends_for_itself")
+    without_messages = later("sdfgad.transform.dropping.messages", "without_messages")
 
 
 def check_target(program: Program) -> None:
@@ -166,3 +180,10 @@ def set_share(program: Program, share: float) -> None:
 def built_in(program: Program, name: str) -> bool:
     """Whether the code of a program depends on what a constant holds, as far as anybody knows."""
     return program.arrays[name].label not in (NUMBERS, SHARE, ADDRESS)
+
+
+def part_digest(program: Program, cut: Distribution, *decided: Any) -> str:
+    """In hexadecimal, of what decides the program that ranks cut: few enough digits for an integer of MPI."""
+    constants = [(n, a.tobytes()) for n, a in sorted(program.constants.items()) if built_in(program, n)]
+    alike = replace(cut, rank=0)
+    return key_of(program_text(program), constants, repr(alike), repr(decided), repr(thresholds()), __version__)[:14]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sdfgad.checkpoint.modes import STORE_ALL, Mode
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable
@@ -18,6 +18,7 @@ from sdfgad.frontend import Parsed
 from sdfgad.ir.messages import communicates, is_message
 from sdfgad.ir.program import Block, Loop, Stmt
 from sdfgad.ir.walk import rebuild, statements
+from sdfgad.later import later
 from sdfgad.memory import format_bytes
 from sdfgad.plans.emission import Emission
 from sdfgad.plans.message_loops import all_received, message_traffic
@@ -26,8 +27,12 @@ from sdfgad.plans.planning import Choice
 from sdfgad.plans.recipe import Recipe
 from sdfgad.plans.search import planned
 from sdfgad.ranks import AnswersNeeded
-from sdfgad.reverse.loop_modes import loop_names
-from sdfgad.reverse.sweeps import Gradient
+from sdfgad.reverse.made import Gradient
+
+if TYPE_CHECKING:
+    from sdfgad.reverse.loop_modes import loop_names
+else:
+    loop_names = later("sdfgad.reverse.loop_modes", "loop_names")
 
 Found = tuple[Choice, Emission, Plan]
 _OPEN = ("; a loop that communicates stores every iteration, unless all that is sent in one is received in it, on "

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sdfgad.analysis.verify import verify
 from sdfgad.checkpoint.modes import Mode
@@ -18,22 +18,38 @@ from sdfgad.frontend import Parsed
 from sdfgad.ir.program import Program, View, views_of
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED
+from sdfgad.later import later
 from sdfgad.plans.copies import argument_copies
 from sdfgad.plans.emission import Emission, Finished
 from sdfgad.plans.planning import Choice
 from sdfgad.plans.request import Request, keeping_share, share_of
-from sdfgad.reverse.inversion import worth_undoing
-from sdfgad.reverse.preaccumulate import preaccumulate
-from sdfgad.reverse.problem import problem_of
-from sdfgad.reverse.recorded_copies import record_copies
-from sdfgad.reverse.sweeps import Gradient, ReverseRequest, gradient
-from sdfgad.rules.linearise import without_partials
+from sdfgad.reverse.made import Gradient, ReverseRequest
 from sdfgad.transform.cutting.blocks import Distribution
-from sdfgad.transform.cutting.cut import cut_over_ranks
-from sdfgad.transform.dropping.messages import without_messages
 from sdfgad.transform.passes import applied
-from sdfgad.transform.products.share_factors import share_factors
-from sdfgad.transform.stages import TRIM, prepare_program
+
+if TYPE_CHECKING:
+    from sdfgad.reverse.inversion import worth_undoing
+    from sdfgad.reverse.preaccumulate import preaccumulate
+    from sdfgad.reverse.problem import problem_of
+    from sdfgad.reverse.recorded_copies import record_copies
+    from sdfgad.reverse.sweeps import gradient
+    from sdfgad.rules.linearise import without_partials
+    from sdfgad.transform.cutting.cut import cut_over_ranks
+    from sdfgad.transform.dropping.messages import without_messages
+    from sdfgad.transform.products.share_factors import share_factors
+    from sdfgad.transform.stages import TRIM, prepare_program
+else:
+    worth_undoing = later("sdfgad.reverse.inversion", "worth_undoing")
+    preaccumulate = later("sdfgad.reverse.preaccumulate", "preaccumulate")
+    problem_of = later("sdfgad.reverse.problem", "problem_of")
+    record_copies = later("sdfgad.reverse.recorded_copies", "record_copies")
+    gradient = later("sdfgad.reverse.sweeps", "gradient")
+    without_partials = later("sdfgad.rules.linearise", "without_partials")
+    cut_over_ranks = later("sdfgad.transform.cutting.cut", "cut_over_ranks")
+    without_messages = later("sdfgad.transform.dropping.messages", "without_messages")
+    share_factors = later("sdfgad.transform.products.share_factors", "share_factors")
+    TRIM = later("sdfgad.transform.stages", "TRIM")
+    prepare_program = later("sdfgad.transform.stages", "prepare_program")
 
 
 @dataclass(frozen=True)

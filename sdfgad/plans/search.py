@@ -12,7 +12,7 @@ from sdfgad.plans.emission import Emission, Finished
 from sdfgad.plans.plan import Plan
 from sdfgad.plans.planning import Choice
 from sdfgad.plans.recipe import Recipe
-from sdfgad.reverse.sweeps import Gradient
+from sdfgad.reverse.made import Gradient
 
 
 def planned(recipe: Recipe) -> tuple[Choice, Emission, Plan]:

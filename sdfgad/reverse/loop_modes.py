@@ -31,9 +31,8 @@ from sdfgad.ir.index import Ix, elem, floordiv, ix, maximum, minimum
 from sdfgad.ir.program import Block, If, Loop, Program, Range, Stmt, While
 from sdfgad.ir.walk import statements
 from sdfgad.names import fresh, variable_of
-from sdfgad.reverse.bodies import Bodies
 from sdfgad.reverse.naming import Names
-from sdfgad.reverse.snapshots import Room, State
+from sdfgad.reverse.snapshots import Bodies, Room, State
 from sdfgad.reverse.while_modes import OnlineSchedule
 from sdfgad.transform.normal.expand import Slots, is_open, iteration_slots
 

@@ -16,7 +16,7 @@ from sdfgad.ir.messages import communicates
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While, views_of
 from sdfgad.ir.walk import in_terms_of, map_exprs, own_ranges, reads, rebuild_blocks, statements, within, writes
 from sdfgad.names import fresh
-from sdfgad.reverse.sweeps import ReverseRequest
+from sdfgad.reverse.made import ReverseRequest
 from sdfgad.rules.linearise import Tangents, finish, linearise
 
 VALUE, SLOPE = "value_of_", "slope_of_"

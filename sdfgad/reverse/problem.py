@@ -27,9 +27,8 @@ from sdfgad.ir.messages import communicates, messages
 from sdfgad.ir.program import Array, Block, If, Loop, Program, Range, While
 from sdfgad.ir.walk import children, statements
 from sdfgad.reverse.loop_modes import ROW_BYTES, loop_names, most_trips
+from sdfgad.reverse.made import Gradient, Kept
 from sdfgad.reverse.snapshots import SEAL
-from sdfgad.reverse.storage import Kept
-from sdfgad.reverse.sweeps import Gradient
 from sdfgad.reverse.windows import Bases
 from sdfgad.transform.normal.expand import is_open
 

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from sdfgad.ir.program import Program
 from sdfgad.reverse.inversion import worth_undoing
+from sdfgad.reverse.made import ReverseRequest
 from sdfgad.reverse.storage import SLACK, least_bytes
-from sdfgad.reverse.sweeps import ReverseRequest
 from sdfgad.transform.copies.read_copies import copied, read_copies
 
 

@@ -1,7 +1,7 @@
 """Snapshots of the state of a loop, in numbered slots. Those on disk are sealed, and verified when they come back."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -17,6 +17,15 @@ from sdfgad.transform.normal.expand import Slots
 
 SEAL = np.dtype(np.uint64)
 """Of a snapshot on disk: its checksum, which stays in memory."""
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """The three ways to run the body of a loop: `plain`, `recording` for the reverse, and the reverse itself."""
+
+    plain: Callable[[], Block]
+    recording: Callable[[], Block]
+    backward: Callable[[], Block]
 
 
 @dataclass

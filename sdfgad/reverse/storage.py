@@ -10,11 +10,12 @@ from sdfgad.analysis.elements.access import Site, extent_bound, interval_env, si
 from sdfgad.analysis.formula import NOTHING, Again, Formula, Remake, formulas, reach
 from sdfgad.analysis.reversal.inverse import NO_UNDOING, Undoing, undoing_of
 from sdfgad.analysis.reversal.needed import Needed, needed
-from sdfgad.errors import PlanNotExecutable, SourceLine
+from sdfgad.errors import PlanNotExecutable
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Program, Range, Stmt
 from sdfgad.ir.walk import reads, statements
 from sdfgad.reverse.decisions import bits_of, with_decisions
+from sdfgad.reverse.made import Kept
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.recompute import rebuildable
 from sdfgad.transform.normal.expand import expand, iteration_slots
@@ -27,32 +28,6 @@ LITTLE = 0.5
 
 SLACK = 1 / 16
 """A version costs nothing but memory; a record is written, read, and put back: so much more memory is worth it."""
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A value of the program kept for the reverse sweep. tape: the array or growable tape that holds it.
-
-    bytes: None for a growable tape, whose size is known only at run time. cost: elements computed to rebuild it.
-    light: computing it where it is read is no dearer than storing it. again: it is computed again, not stored.
-    path: the loops around; order: the place of the statement that makes or destroys it. undone: its overwrites are
-    taken back, not stored; how: what is taken back.
-    """
-
-    name: str
-    array: str
-    tape: str
-    bytes: int | None
-    source: SourceLine | None
-    because: str
-    recomputable: bool = False
-    cost: int = 0
-    light: bool = False
-    again: bool = False
-    path: tuple[Range, ...] = ()
-    order: int = 0
-    undone: bool = False
-    how: str = ""
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,14 @@ overwrote, so memory always holds what it held when the statement ran, as far as
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import prod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from sdfgad.analysis.elements.access import Access, Site, sites, writes_of
-from sdfgad.analysis.reversal.activity import active_arrays
 from sdfgad.analysis.reversal.filled_boxes import filled_boxes
 from sdfgad.analysis.reversal.inverse import Undoing
 from sdfgad.analysis.reversal.needed import Needed, needed
@@ -24,7 +22,6 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, Load
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import (
-    ORDER,
     Array,
     Block,
     If,
@@ -34,17 +31,16 @@ from sdfgad.ir.program import (
     Range,
     Stmt,
     Store,
-    View,
     While,
-    views_of,
 )
 from sdfgad.ir.walk import apart, children, map_accesses, reads, rebuild, statements, with_children, writes
 from sdfgad.names import fresh, variable_of
-from sdfgad.reverse.bodies import Bodies
 from sdfgad.reverse.loop_modes import Schedule, backwards, scheduled_slots, schedules_of
+from sdfgad.reverse.made import Gradient, Kept, ReverseRequest
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.results import keep_results, sum_outputs
-from sdfgad.reverse.storage import Kept, Storage, ends_of_blocks, lay_out, rebuilt_blocks
+from sdfgad.reverse.snapshots import Bodies
+from sdfgad.reverse.storage import Storage, ends_of_blocks, lay_out, rebuilt_blocks
 from sdfgad.reverse.tape import Declare, Entry, TapeRecord, each_once, entry_of, record
 from sdfgad.reverse.transpose import TangentScope, clear, transpose
 from sdfgad.reverse.while_modes import OnlineSchedule
@@ -52,62 +48,6 @@ from sdfgad.rules.linearise import without_partials
 from sdfgad.transform.batch import several
 from sdfgad.transform.batched_sweeps import in_turn
 from sdfgad.transform.normal.expand import Slots
-
-
-@dataclass(frozen=True)
-class ReverseRequest:
-    """What to differentiate. wrt: argument arrays. outputs: views, one cotangent seed each.
-
-    seeds: "ones", or "arguments": the program takes arrays seed_0, seed_1, ... shaped like the outputs.
-    value: whether the program must also deliver its value: what it returns or, when `total` is set, the sum of each
-    output (`reverse/results.py`). spill: snapshots of loops lie on disk. share: a constant that seeds of one are
-    multiplied by, where another rank may seed the same number. aux: the second of two things that the program returns
-    is no output, and delivered with the value. batch: seeds come so many at once, along a first axis that the gradients
-    have as well. in_turn: the reverse sweep goes through them one after the other.
-    """
-
-    wrt: tuple[str, ...]
-    outputs: tuple[View, ...]
-    seeds: str = "ones"
-    value: bool = False
-    total: bool = False
-    spill: bool = False
-    share: str | None = None
-    aux: bool = False
-    batch: int | None = None
-    in_turn: bool = False
-
-    def sets(self, program: Program) -> tuple[frozenset[str], frozenset[str]]:
-        """Arrays with a cotangent, and those somebody looks at after the program."""
-        outputs = {v.array for v in self.outputs}
-        seen = frozenset(outputs).union((v.array for v in views_of(program.returns)), {ORDER} & program.arrays.keys())
-        return active_arrays(program, self.wrt, outputs), seen
-
-
-@dataclass(frozen=True)
-class Gradient:
-    """The gradient program. gradients: result array for each name of `wrt` (None: identically zero).
-
-    results: arrays the caller receives. kept: every value stored, or rebuilt, for the reverse sweep. swept: the program
-    whose statements the sweeps run and undo; reads: what the reverse sweep reads of its values. local: the
-    loops around each array that lives within one run of their body; versions: leading dimensions, one for each loop
-    around, of those that have a version per iteration.
-    """
-
-    program: Program
-    gradients: Mapping[str, str | None]
-    results: tuple[str, ...]
-    seeds: tuple[str, ...]
-    kept: tuple[Kept, ...]
-    swept: Program
-    reads: tuple[Access, ...]
-    local: Mapping[str, tuple[Range, ...]]
-    versions: Mapping[str, int]
-
-    def bytes_of(self, names: Iterable[str]) -> int:
-        """Bytes of arrays of `swept`, one version of each."""
-        whole = ((self.swept.arrays[n], self.versions.get(n, 0)) for n in names)
-        return sum(prod(a.shape[leading:]) * a.dtype.itemsize for a, leading in whole)
 
 
 def gradient(program: Program, request: ReverseRequest, recompute: frozenset[str] = frozenset(),

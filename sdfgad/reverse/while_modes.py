@@ -19,9 +19,8 @@ from sdfgad.ir.index import Ix, elem, ix, minimum
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Range, Stmt, Store, While
 from sdfgad.ir.walk import with_children
 from sdfgad.names import variable_of
-from sdfgad.reverse.bodies import Bodies
 from sdfgad.reverse.naming import Names
-from sdfgad.reverse.snapshots import Room, State
+from sdfgad.reverse.snapshots import Bodies, Room, State
 
 _INTEGER = np.dtype(np.int64)
 _BOOL = np.dtype(bool)

@@ -20,7 +20,8 @@ from sdfgad.ir.verify import PREPARED
 from sdfgad.ir.walk import all_reads, all_variables, all_writes, rebuild, statements, with_other_loops
 from sdfgad.names import fresh
 from sdfgad.reverse.forward_mode import made_again, tangent
-from sdfgad.reverse.sweeps import ReverseRequest, gradient
+from sdfgad.reverse.made import ReverseRequest
+from sdfgad.reverse.sweeps import gradient
 from sdfgad.reverse.transpose import clear
 from sdfgad.rules.linear import strong_products_kept
 from sdfgad.transform.dropping.dead import without_dead_code
@@ -33,9 +34,7 @@ _NORMAL = Stage("prepare", tuple(p for p in PREPARE.passes if p is not TABULATE)
 
 
 def written_out(program: Program) -> Program:
-    """The program without derivatives of routines, in routines neither."""
-    if not any(isinstance(s, Lib) and s.op in (OWN, PUSHED, PULLED) for s in statements(program.body)):
-        return program
+    """The program without derivatives of routines, in routines neither; it has some (`has_routines`)."""
     arrays = dict(program.arrays)
     writer = _Writer(program, _names(program))
     with strong_products_kept():

@@ -18,7 +18,8 @@ from sdfgad.ir.program import Loop, Map, Program, Store, View, While
 from sdfgad.ir.walk import statements
 from sdfgad.pipeline import Request, resolve_outputs
 from sdfgad.reverse.loop_modes import loop_names, may_end_early, most_trips
-from sdfgad.reverse.sweeps import Gradient, ReverseRequest, gradient
+from sdfgad.reverse.made import Gradient, ReverseRequest
+from sdfgad.reverse.sweeps import gradient
 from sdfgad.transform.stages import TRIM, prepare_program
 
 MOST_PLANS, MOST_TIDIED = 40, 12

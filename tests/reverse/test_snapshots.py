@@ -12,7 +12,7 @@ from sdfgad.ir import algebra, interpret
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Lib, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.reverse.sweeps import Gradient
+from sdfgad.reverse.made import Gradient
 from sdfgad.transform.stages import TRIM
 from tests.reverse.test_loop_modes import afresh_in_every_iteration, burgers, data, derived, offered, until_settled
 

@@ -18,7 +18,8 @@ from sdfgad.ir.program import Array, Program, View
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED
 from sdfgad.reverse.forward_mode import tangent
-from sdfgad.reverse.sweeps import Gradient, ReverseRequest, gradient
+from sdfgad.reverse.made import Gradient, ReverseRequest
+from sdfgad.reverse.sweeps import gradient
 from sdfgad.transform.dropping.dead import remove_dead_code
 from sdfgad.transform.normal.normalise import normalise
 from sdfgad.transform.stages import TRIM, prepare_program

@@ -9,7 +9,8 @@ from sdfgad.errors import PlanNotExecutable
 from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Array, Loop, Program
 from sdfgad.reverse import sweeps
-from sdfgad.reverse.sweeps import Gradient, ReverseRequest, gradient
+from sdfgad.reverse.made import Gradient, ReverseRequest
+from sdfgad.reverse.sweeps import gradient
 from sdfgad.transform.batched_sweeps import in_turn
 from sdfgad.transform.stages import TRIM, prepare_program
 from tests.support.build import F8, at, each, put, span

@@ -4,7 +4,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,11 +14,24 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array
 from sdfgad.frontend.graphs.function import GraphFunction, as_function
 from sdfgad.frontend.graphs.programs import is_dace
-from sdfgad.frontend.graphs.reading import read
-from sdfgad.frontend.parse import Parsed
+from sdfgad.frontend.parse import Parsed, parse
 from sdfgad.frontend.values import ArrayValue, Value, ViewValue, is_number
 from sdfgad.ir.program import Array, View, views_of
 from sdfgad.ir.walk import all_variables
+from sdfgad.later import later
+
+if TYPE_CHECKING:
+    from sdfgad.frontend.graphs.reading import read
+else:
+    read = later("sdfgad.frontend.graphs.reading", "read")
+
+
+def translated(fn: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], source: str = "",
+               own_rules: bool = True) -> Parsed:
+    """A Python function, or a graph of DaCe, as a program; what it calls may be either."""
+    if isinstance(fn, GraphFunction):
+        return read(fn, arguments, keywords)
+    return parse(fn, arguments, keywords, source, own_rules, called_graph)
 
 
 def called_graph(callee: Any) -> CalledGraph | None:

@@ -8,16 +8,21 @@ from collections.abc import Mapping
 from functools import lru_cache, reduce
 from importlib import import_module
 from keyword import iskeyword
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sdfgad.arrays import Spec
 from sdfgad.errors import UsageError
-from sdfgad.frontend.graphs.preparing import structured
 from sdfgad.frontend.graphs.programs import graph_of, is_dace, parameters_of
 from sdfgad.frontend.library_function import called_from_python
 from sdfgad.frontend.surroundings import Surroundings
+from sdfgad.later import later
+
+if TYPE_CHECKING:
+    from sdfgad.frontend.graphs.preparing import structured
+else:
+    structured = later("sdfgad.frontend.graphs.preparing", "structured")
 
 RETURN = "__return"
 

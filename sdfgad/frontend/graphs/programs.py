@@ -5,14 +5,20 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sdfgad.errors import SourceLine, UnsupportedError, unsupported
-from sdfgad.frontend.graphs.frames import line_of
-from sdfgad.frontend.graphs.preparing import structured
 from sdfgad.frontend.surroundings import LIBRARIES, Surroundings
+from sdfgad.later import later
+
+if TYPE_CHECKING:
+    from sdfgad.frontend.graphs.frames import line_of
+    from sdfgad.frontend.graphs.preparing import structured
+else:
+    line_of = later("sdfgad.frontend.graphs.frames", "line_of")
+    structured = later("sdfgad.frontend.graphs.preparing", "structured")
 
 _OF_THE_FRONT_END = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError, SyntaxError,
                      TypeError, ValueError)

@@ -19,7 +19,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.outside import outside
 from sdfgad.frontend.records import compares_fields, fields_of, is_dict, is_guarded, joined
-from sdfgad.frontend.sparse import as_entries, is_entries, is_sparse
+from sdfgad.frontend.sparse import as_entries, check_scaled, is_entries, is_sparse
 from sdfgad.frontend.strides import Stride
 from sdfgad.frontend.surroundings import LIBRARIES
 from sdfgad.frontend.values import ArrayValue, Method, Opaque, Record, Value, is_int, is_number
@@ -154,6 +154,8 @@ def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, update: b
         return _OF_FLAGS[ufunc](left, right)
     if is_number(left) and is_number(right):
         return arithmetic.binary(ctx, ufunc, left, right)
+    if update and ufunc in (np.multiply, np.true_divide) and (is_sparse(left) or is_entries(left)):
+        check_scaled(ctx, left)
     if is_sparse(left) or is_sparse(right):
         mixed = is_entries(left) or is_entries(right) or ufunc in _BESIDE_PRODUCTS
         left, right = (as_entries(ctx, left), as_entries(ctx, right)) if mixed else (left, right)

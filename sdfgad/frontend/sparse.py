@@ -12,7 +12,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe
 from sdfgad.frontend.known import contents
 from sdfgad.frontend.outside import found_outside
-from sdfgad.frontend.values import Applied, ArrayValue, Opaque, Record, Value
+from sdfgad.frontend.values import Applied, ArrayValue, Lazy, Opaque, Record, Value, ViewValue, contained
 from sdfgad.frontend.views import is_range
 
 _HELP = "the products A @ x, A.T @ x, x @ A and A.dot(x) of csr, csc and coo matrices with floats are understood"
@@ -39,12 +39,29 @@ def is_sparse(value: Value) -> bool:
 
 
 def attribute(owner: Value, name: str) -> Value | None:
-    """`A.T`, `A.dot` of a sparse matrix; None for everything else."""
+    """`A.T`, `A.dot` and `A.tocsr` of a sparse matrix; None for everything else."""
     if name == "T" and isinstance(owner, Negative):
         return Negative(attribute(owner.matrix, "T"))
     if name == "T":
         return owner.matrix if isinstance(owner, Turned) else Turned(owner)
+    if name in ("tocsr", "tocsc", "tocoo") and not isinstance(owner, (Turned, Negative)):
+        return Applied(converted, (owner, name), {})
     return Applied(product, (owner,), {}) if name == "dot" else None
+
+
+def converted(ctx: Context, matrix: Any, name: str, copy: Value = False) -> Value:
+    """A constant matrix in another format."""
+    _watch(ctx, matrix)
+    return getattr(matrix, name)()
+
+
+def _watch(ctx: Context, matrix: Any) -> None:
+    """Later calls look whether a matrix still is what it was."""
+    for name in ("data", "indices", "indptr", "row", "col", "offsets"):
+        if isinstance(part := getattr(matrix, name, None), np.ndarray):
+            found_outside(ctx, matrix, name, part)
+            ctx.surroundings.watched.append((part, part.copy()))
+    found_outside(ctx, matrix, "shape", matrix.shape)
 
 
 def as_entries(ctx: Context, value: Value) -> Value:
@@ -55,15 +72,12 @@ def as_entries(ctx: Context, value: Value) -> Value:
         return ctx.invoke(ctx, EntryMatrix.__neg__, [as_entries(ctx, value.matrix)], {})
     if isinstance(value, Turned):
         matrix = as_entries(ctx, value.matrix)
-        matrix.items.update(row=matrix.items["col"], col=matrix.items["row"], shape=matrix.items["shape"][::-1])
+        matrix.items.update(rows=matrix.items["columns"], columns=matrix.items["rows"],
+                            shape=matrix.items["shape"][::-1])
         return matrix
     if value.format not in ("csr", "csc", "coo", "dia", "bsr"):
         raise ctx.refuse(f"a sparse matrix of the format {value.format} in an expression", "take its tocsr()", "SG109")
-    for name in ("data", "indices", "indptr", "row", "col", "offsets"):
-        if isinstance(part := getattr(value, name, None), np.ndarray):
-            found_outside(ctx, value, name, part)
-            ctx.surroundings.watched.append((part, part.copy()))
-    found_outside(ctx, value, "shape", value.shape)
+    _watch(ctx, value)
     entries = value.tocoo()
     parts = [constant_array(ctx, np.array(getattr(entries, n)), n) for n in ("data", "row", "col")]
     matrix = type(value).__name__.endswith("matrix")
@@ -82,6 +96,26 @@ def given(ctx: Context, value: Value) -> Value:
 def is_entries(value: Value) -> bool:
     """Whether this is a sparse matrix that is made inside."""
     return isinstance(value, Record) and value.form is EntryMatrix
+
+
+def check_scaled(ctx: Context, matrix: Value) -> None:
+    """`A *= c` changes the numbers of a matrix where they are: nothing else may show them."""
+    numbers = matrix.items["numbers"] if isinstance(matrix, Record) else matrix
+    array = now(numbers).view.array if isinstance(now(numbers), ViewValue) else None
+
+    def shows(part: Value) -> bool:
+        view = now(part)
+        return part is matrix or part is numbers or isinstance(view, ViewValue) and view.view.array == array
+
+    outside = any(look.value is matrix for look in ctx.surroundings.looks.values())
+    if outside or sum(any(map(shows, contained(v))) for _, _, v in ctx.values()) > 1:
+        raise ctx.refuse("a sparse matrix changed in place that is from outside, has several names, or shows an array",
+                         "make another one: A = A * 2", "SG102")
+
+
+def now(value: Value) -> Value:
+    """What a value is by now: the array that it has been stored in."""
+    return value.stored if isinstance(value, Lazy) and value.stored is not None else value
 
 
 def product(ctx: Context, left: Value, right: Value) -> Value:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import sdfgad
-from tests.frontend.checking import check_both_modes
+from sdfgad.frontend import parse
+from tests.frontend.checking import check, check_both_modes
 
 ss: Any = pytest.importorskip("scipy.sparse")
 sla: Any = pytest.importorskip("scipy.sparse.linalg")
@@ -117,8 +118,78 @@ def sp_offsets(x):
     return np.sum(sla.spsolve(A.tocsc(), x) ** 2) + np.sum(ss.diags([x[1:], x * x], k[:2]) @ x)
 
 
+PLACES, STARTS = np.array([1, 0, 2, 3, 4, 5]), np.arange(7)
+LAPLACE = ss.diags([1.0, -2.0, 1.0], [-1, 0, 1], shape=(6, 6))
+
+
+def sp_copies(x):
+    """What is changed behind a matrix shows in it where SciPy has not copied it."""
+    v, w = x * 2, np.outer(x, x)
+    v[1], w[0, 0] = 1.0, 3.0
+    copied = [ss.csr_matrix((v, (PLACES, STARTS[:6])), shape=(6, 6)), ss.csr_matrix(w), ss.diags(v),
+              ss.coo_matrix((v, (PLACES, PLACES)), shape=(6, 6)).tocsr(),
+              ss.csr_matrix((v, PLACES, STARTS), shape=(6, 6), copy=True)]
+    shown = [ss.coo_matrix((v, (PLACES, PLACES)), shape=(6, 6)), ss.csr_matrix((v, PLACES, STARTS), shape=(6, 6)).T]
+    v[0], w[0, 1] = 10.0, 7.0
+    return sum(np.sum((A @ x) ** 2) for A in copied + shown)
+
+
+def sp_scaled(x):
+    L = ss.diags([1.0, -2.0, 1.0], [-1, 0, 1], shape=(6, 6)).tocsr()
+    L /= 0.5 ** 2
+    L *= x[0]
+    M = LAPLACE.tocsc() * x[1]
+    M /= 3.0
+    return np.sum((L @ x) ** 2) + np.sum((M @ x) ** 2)
+
+
+def test_dtypes() -> None:
+    x = X.astype(np.float64) / 3
+    check(lambda x: np.sum(ss.csr_matrix((x, (PLACES, PLACES)), shape=(6, 6), dtype=np.float32) @ X), x)
+    check(lambda x: np.sum(ss.diags([x], [0], dtype=np.float32) @ X), x)
+    check(lambda x: np.sum(ss.csr_matrix(np.outer(x, x), dtype=int) @ X), 3 * x)
+
+
+def two_names(x):
+    A = ss.csr_matrix(np.outer(x, x))
+    B = A
+    A *= 2.0
+    return np.sum(B @ x)
+
+
+def other_side(x):
+    A = ss.csr_matrix(np.outer(x, x))
+    B = A.T
+    A /= 2.0
+    return np.sum(B @ x)
+
+
+def of_the_caller(x):
+    def scale(A):
+        A *= 2.0
+
+    A = ss.csr_matrix(np.outer(x, x))
+    scale(A)
+    return np.sum(A @ x)
+
+
+def from_outside(x):
+    A = LAPLACE
+    A *= 2.0
+    return np.sum(LAPLACE @ x)
+
+
+@pytest.mark.parametrize("program", [
+    two_names, other_side, of_the_caller, from_outside,
+    lambda x: np.sum(ss.csr_matrix((x, (PLACES, PLACES)), shape=(6, 6)).data * X),
+    lambda x: ss.csr_matrix(np.outer(x, x)).indices[0] * x[0]])
+def test_numbers_that_are_shown_elsewhere_are_refused(program: Callable[..., Any]) -> None:
+    with pytest.raises(sdfgad.UnsupportedError, match="in place|entries"):
+        parse(program, (X,), {})
+
+
 @pytest.mark.parametrize("program", [sp_diags, sp_diags2, sp_coo, sp_eye, sp_kron, sp_const, sp_solve, sp_solve2,
-    sp_mixed, sp_loop, sp_2d, sp_csrarr, sp_spd, sp_offsets, freqz2, roots])
+    sp_mixed, sp_loop, sp_2d, sp_csrarr, sp_spd, sp_offsets, sp_copies, sp_scaled, freqz2, roots])
 def test_values_and_derivatives(program: Callable[..., Any]) -> None:
     check_both_modes(program, (X,))
 

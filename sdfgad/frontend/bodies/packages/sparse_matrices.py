@@ -13,33 +13,42 @@ from sdfgad.frontend.bodies.sparse import by_entries
 
 
 class EntryMatrix:
-    """What stands for such a matrix: its number k is in row `row[k]` and column `col[k]`; those at one place add up.
+    """What stands for such a matrix: its number k is in row `rows[k]` and column `columns[k]`. Those at one place add
+    up.
 
-    matrix: `*` is a product of matrices.
+    matrix: `*` is a product of matrices. lent: the format of one that shows the numbers of an array, as SciPy's then
+    does, too; others copy them.
     """
 
-    def __init__(self, data, row, col, shape, matrix):
-        self.data, self.row, self.col, self.shape, self.matrix = data, row, col, shape, matrix
+    def __init__(self, data, row, col, shape, matrix, lent=""):
+        self.numbers, self.rows, self.columns, self.shape, self.matrix, self.lent = data, row, col, shape, matrix, lent
 
     @property
     def T(self):
-        return EntryMatrix(self.data, self.col, self.row, (self.shape[1], self.shape[0]), self.matrix)
+        turned = "csc" if self.lent == "csr" else "csr" if self.lent == "csc" else self.lent
+        return EntryMatrix(self.numbers, self.columns, self.rows, (self.shape[1], self.shape[0]), self.matrix, turned)
 
     @property
     def nnz(self):
         raise ValueError("the number of entries of a sparse matrix made inside")
 
+    @property
+    def data(self):
+        raise ValueError("the entries of a sparse matrix made inside: their order and number are not known")
+
+    row = col = indices = indptr = offsets = data
+
     def like(self, data):
-        return EntryMatrix(data, self.row, self.col, self.shape, self.matrix)
+        return EntryMatrix(data, self.rows, self.columns, self.shape, self.matrix)
 
     def __matmul__(self, other):
         if isinstance(other, EntryMatrix):
-            first, second, row, col = pairs_of(self.row, self.col, other.row, other.col)
+            first, second, row, col = pairs_of(self.rows, self.columns, other.rows, other.columns)
             shape = (self.shape[0], other.shape[1])
-            return EntryMatrix(self.data[first] * other.data[second], row, col, shape, self.matrix)
+            return EntryMatrix(self.numbers[first] * other.numbers[second], row, col, shape, self.matrix)
         if other.ndim > 2 or other.shape[0] != self.shape[1]:
             raise ValueError("a product of a sparse matrix and an array of another length")
-        return by_entries(self.data, self.row, self.col, self.shape[0], other)
+        return by_entries(self.numbers, self.rows, self.columns, self.shape[0], other)
 
     def __rmatmul__(self, other):
         return self.T @ other if other.ndim == 1 else (self.T @ other.T).T
@@ -50,18 +59,18 @@ class EntryMatrix:
     def __add__(self, other):
         if not isinstance(other, EntryMatrix) or other.shape != self.shape:
             raise ValueError("a sum of a sparse matrix and something else")
-        return EntryMatrix(np.concatenate((self.data, other.data)), joined(self.row, other.row),
-                       joined(self.col, other.col), self.shape, self.matrix)
+        return EntryMatrix(np.concatenate((self.numbers, other.numbers)), joined(self.rows, other.rows),
+                       joined(self.columns, other.columns), self.shape, self.matrix)
 
     def __sub__(self, other):
         return self + -other
 
     def __neg__(self):
-        return self.like(-self.data)
+        return self.like(-self.numbers)
 
     def __mul__(self, other):
         if np.ndim(other) == 0:
-            return self.like(self.data * other)
+            return self.like(self.numbers * other)
         if not self.matrix:
             raise ValueError("an element by element product of a sparse array")
         return self @ other
@@ -69,16 +78,16 @@ class EntryMatrix:
     def __rmul__(self, other):
         if np.ndim(other) > 0:
             raise ValueError("a product of an array and a sparse matrix with *: write x @ A")
-        return self.like(self.data * other)
+        return self.like(self.numbers * other)
 
     def __truediv__(self, other):
         if np.ndim(other) > 0:
             raise ValueError("a sparse matrix divided by an array")
-        return self.like(self.data / other)
+        return self.like(self.numbers / other)
 
     def toarray(self):
-        found = np.zeros(self.shape, self.data.dtype)
-        np.add.at(found, (self.row, self.col), self.data)
+        found = np.zeros(self.shape, self.numbers.dtype)
+        np.add.at(found, (self.rows, self.columns), self.numbers)
         return found
 
     def todense(self):
@@ -92,88 +101,112 @@ class EntryMatrix:
     def transpose(self):
         return self.T
 
-    def tocsr(self, copy=False):
-        return self
+    def copy(self):
+        return self.like(self.numbers.copy())
 
-    tocsc = tocoo = tocsr
+    def given(self, form, copy):
+        return self.copy() if copy or self.lent not in ("", form) else self
+
+    def tocsr(self, copy=False):
+        return self.given("csr", copy)
+
+    def tocsc(self, copy=False):
+        return self.given("csc", copy)
+
+    def tocoo(self, copy=False):
+        return self.given("coo", copy)
 
 
 def solve(a, b):
     """A banded system of the unknowns in an order that has few diagonals (Cuthill and McKee, 1969)."""
-    order, place, low, high, row, col = bands_of(a.row, a.col, a.shape)
-    bands = np.zeros((low + high + 1, a.shape[0]), a.data.dtype)
-    np.add.at(bands, (row, col), a.data)
+    order, place, low, high, row, col = bands_of(a.rows, a.columns, a.shape)
+    bands = np.zeros((low + high + 1, a.shape[0]), a.numbers.dtype)
+    np.add.at(bands, (row, col), a.numbers)
     return solve_banded((low, high), bands, b[order])[place]
 
 
-def made(numbers, row, col, shape, matrix):
+def made(numbers, row, col, shape, matrix, dtype=None, lent=""):
     row, col = places_of(row, col)
     values = np.asarray(numbers)
-    return EntryMatrix(values * 1.0 if values.dtype.kind in "iub" else values, row, col, shape, matrix)
+    plain = dtype is None and values.dtype.kind not in "iub"
+    if not plain:
+        values = typed(values * 1.0 if dtype is None else values, dtype)
+    elif lent == "":
+        values = values.copy()
+    return EntryMatrix(values, row, col, shape, matrix, lent if plain else "")
 
 
-def coo(arg1, shape, matrix):
+def typed(values, dtype):
+    found = values if dtype is None else values.astype(dtype)
+    return found * 1.0 if found.dtype.kind in "iub" else found
+
+
+def coo(arg1, shape, matrix, form, dtype, copy):
     if isinstance(arg1, EntryMatrix):
-        return arg1
+        found = arg1.given(form, copy)
+        numbers = typed(found.numbers, dtype)
+        return EntryMatrix(numbers, found.rows, found.columns, found.shape, matrix, found.lent if dtype is None else "")
     if not isinstance(arg1, tuple):
-        return of_dense(arg1, matrix)
+        return of_dense(arg1, matrix, dtype)
     if len(arg1) == 2 and isinstance(arg1[1], (tuple, list)):
         row, col = places_of(*arg1[1])
-        return made(arg1[0], row, col, shape_of(row, col, shape), matrix)
+        lent = "coo" if form == "coo" and not copy else ""
+        return made(arg1[0], row, col, shape_of(row, col, shape), matrix, dtype, lent)
     raise ValueError("a sparse matrix made of something else")
 
 
-def of_dense(array, matrix):
+def of_dense(array, matrix, dtype):
     if array.ndim != 2:
         raise ValueError("a sparse matrix of an array that is none")
     m, n = array.shape
     row, col = every_place(m, n)
-    return made(np.ravel(array), row, col, (m, n), matrix)
+    return made(np.ravel(array), row, col, (m, n), matrix, dtype)
 
 
-def by_rows(arg1, shape, matrix, turned):
+def by_rows(arg1, shape, matrix, turned, dtype, copy):
+    form = "csc" if turned else "csr"
     if not isinstance(arg1, tuple) or len(arg1) != 3:
-        return coo(arg1, shape, matrix)
+        return coo(arg1, shape, matrix, form, dtype, copy)
     line, place = lines_of(arg1[2], arg1[1])
     row, col = (place, line) if turned else (line, place)
     size = len(arg1[2]) - 1
     least = (None, size) if turned else (size, None)
-    return made(arg1[0], row, col, shape_of(row, col, shape or least), matrix)
+    return made(arg1[0], row, col, shape_of(row, col, shape or least), matrix, dtype, "" if copy else form)
 
 
 def csr_matrix(arg1, shape=None, dtype=None, copy=False):
-    return by_rows(arg1, shape, True, False)
+    return by_rows(arg1, shape, True, False, dtype, copy)
 
 
 def csr_array(arg1, shape=None, dtype=None, copy=False):
-    return by_rows(arg1, shape, False, False)
+    return by_rows(arg1, shape, False, False, dtype, copy)
 
 
 def csc_matrix(arg1, shape=None, dtype=None, copy=False):
-    return by_rows(arg1, shape, True, True)
+    return by_rows(arg1, shape, True, True, dtype, copy)
 
 
 def csc_array(arg1, shape=None, dtype=None, copy=False):
-    return by_rows(arg1, shape, False, True)
+    return by_rows(arg1, shape, False, True, dtype, copy)
 
 
 def coo_matrix(arg1, shape=None, dtype=None, copy=False):
-    return coo(arg1, shape, True)
+    return coo(arg1, shape, True, "coo", dtype, copy)
 
 
 def coo_array(arg1, shape=None, dtype=None, copy=False):
-    return coo(arg1, shape, False)
+    return coo(arg1, shape, False, "coo", dtype, copy)
 
 
 def diags(diagonals, offsets=0, shape=None, format=None, dtype=None):
-    return of_diagonals(diagonals, offsets, shape, True)
+    return of_diagonals(diagonals, offsets, shape, True, dtype)
 
 
 def diags_array(diagonals, /, *, offsets=0, shape=None, format=None, dtype=None):
-    return of_diagonals(diagonals, offsets, shape, False)
+    return of_diagonals(diagonals, offsets, shape, False, dtype)
 
 
-def of_diagonals(diagonals, offsets, shape, matrix):
+def of_diagonals(diagonals, offsets, shape, matrix, dtype=None):
     if np.ndim(offsets) == 0:
         if np.ndim(diagonals[0]) != 0:
             raise ValueError("as many diagonals as offsets")
@@ -192,7 +225,7 @@ def of_diagonals(diagonals, offsets, shape, matrix):
             raise ValueError("a diagonal of another length")
         parts.append(d * np.ones(length))
     row, col = diagonal_places(offsets, shape)
-    return EntryMatrix(np.concatenate(parts), row, col, shape, matrix)
+    return EntryMatrix(typed(np.concatenate(parts), dtype), row, col, shape, matrix)
 
 
 def spdiags(data, diags, m=None, n=None, format=None):
@@ -210,9 +243,9 @@ def spdiags(data, diags, m=None, n=None, format=None):
 def kron(A, B, format=None):
     if not isinstance(A, EntryMatrix) or not isinstance(B, EntryMatrix):
         raise ValueError("a product of Kronecker of other than sparse matrices")
-    row, col = products_of(A.row, A.col, B.row, B.col, B.shape)
+    row, col = products_of(A.rows, A.columns, B.rows, B.columns, B.shape)
     shape = (A.shape[0] * B.shape[0], A.shape[1] * B.shape[1])
-    return EntryMatrix(np.ravel(A.data[:, None] * B.data), row, col, shape, A.matrix)
+    return EntryMatrix(np.ravel(A.numbers[:, None] * B.numbers), row, col, shape, A.matrix)
 
 
 NAMES = ("csr_matrix", "csr_array", "csc_matrix", "csc_array", "coo_matrix", "coo_array", "diags", "diags_array",

@@ -41,13 +41,29 @@ def is_generator(code: SourceText) -> bool:
 
 
 def once_yielding(ctx: Context, function: Any) -> Any:
-    """A generator function that yields once, in no loop or branch."""
-    body = code_of(function, ctx.text).body
-    flat = [s for stmt in body for s in (stmt.body if isinstance(stmt, ast.Try) and not stmt.handlers else [stmt])]
-    if sum(isinstance(n, _YIELDS) for s in body for n in own_walk(s)) != 1 or not any(
-            isinstance(n, ast.Yield) for s in flat if isinstance(s, (ast.Expr, ast.Assign)) for n in ast.walk(s)):
-        raise ctx.refuse("a context manager whose function yields in a loop or branch", _HELP, "SG102")
+    """A generator function that yields once, whichever branches it takes, and in no loop."""
+    if _yields(code_of(function, ctx.text).body) != 1:
+        raise ctx.refuse("a context manager whose function yields in a loop, or not once in every branch",
+                         "yield once, whatever the branch", "SG102")
     return function
+
+
+def _yields(body: Sequence[ast.stmt]) -> int | None:
+    """How often statements yield on every way through them; None where ways differ, or cannot be told apart."""
+    found = 0
+    for stmt in body:
+        if not any(isinstance(n, _YIELDS) for n in own_walk(stmt)):
+            continue
+        if isinstance(stmt, ast.If):
+            ways = {_yields(stmt.body), _yields(stmt.orelse)}
+        elif isinstance(stmt, ast.Try) and not stmt.handlers:
+            ways = {_yields([*stmt.body, *stmt.orelse, *stmt.finalbody])}
+        else:
+            ways = {1 if isinstance(stmt, (ast.Expr, ast.Assign)) and isinstance(stmt.value, ast.Yield) else None}
+        if len(ways) > 1 or None in ways:
+            return None
+        found += ways.pop() or 0
+    return found
 
 
 def suspended(ctx: Context, made: Yielding) -> Iterated:

@@ -36,6 +36,50 @@ def scaled2(x, s):
         x /= s
 
 
+@contextlib.contextmanager
+def copies(*arrays):
+    found = [a.copy() for a in arrays]
+    try:
+        if len(found) == 1:
+            yield found[0]
+        else:
+            yield found
+    finally:
+        found[0][0] = 4.0
+
+
+@contextlib.contextmanager
+def by_data(x):
+    if x[0] > 0.5:
+        yield x * 2
+    else:
+        yield x ** 2
+
+
+@contextlib.contextmanager
+def one_way(x):
+    if x.shape[0] > 1:
+        yield x
+
+
+def ctxbranches(x):
+    with copies(x) as y:
+        y[1] = 2.0
+        total = np.sum(y * x)
+    with copies(x, x * 2) as (a, b):
+        a[2] = b[1] ** 2
+    for i in range(5):
+        with by_data(x * i) as z:
+            total = total + np.sum(z)
+    return total + np.sum(y ** 2) + np.sum(a * b)
+
+
+def ctxoneway(x):
+    with one_way(x) as y:
+        total = np.sum(y)
+    return total
+
+
 def ctxman(x):
     y = x.copy()
     with scaled(y, 2.0) as z:
@@ -192,14 +236,16 @@ def nothing_fits(x):
     return next(v for v in x if v > 100.0)
 
 
-@pytest.mark.parametrize("program", [ctxman, ctxman2, counter, counter2, counter3, glob2, generic, generic2,
+@pytest.mark.parametrize("program", [
+    ctxman, ctxman2, ctxbranches, counter, counter2, counter3, glob2, generic, generic2,
     cachedprop, cnt_items, cnt_upd, tryfin, tryfin2, nextgen, nextgen2, nextgen3, nextgen4, nextgen5, nextgen6])
 def test_values_and_derivatives(program: Callable[..., Any]) -> None:
     check_both_modes(program, (X,))
 
 
 @pytest.mark.parametrize("program, what", [(assigned_global, "an assignment to the global name 'G'"),
-                                           (left_early, "left early")])
+                                           (left_early, "left early"),
+                                           (ctxoneway, "not once in every branch")])
 def test_refused(program: Callable[..., Any], what: str) -> None:
     with pytest.raises(UnsupportedError, match=what):
         parse(program, (X,))

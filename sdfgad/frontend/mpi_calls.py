@@ -55,7 +55,7 @@ from sdfgad.frontend.mpi_reductions import (
 from sdfgad.frontend.mpi_sizes import SHARES, of_buffers
 from sdfgad.frontend.mpi_types import DerivedType, is_request_class, of_datatype
 from sdfgad.frontend.mpi_vectors import allgatherv, alltoallv, gatherv, scatterv
-from sdfgad.frontend.mpi_waits import COMPLETIONS, wait_for
+from sdfgad.frontend.mpi_waits import COMPLETIONS, wait_and_tell
 from sdfgad.frontend.values import ListValue, Method, Reading, Value, ViewValue, is_number
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import View
@@ -66,7 +66,7 @@ _ASKS = "wait instead: what has come by then is another answer in each run"
 _ASKED = frozenset({"Get_rank", "Get_size", "Get_name", "Is_inter", "Get_topology"})
 """Methods that only say something about a communicator."""
 _MAKERS = frozenset({"Create_cart", "Split", "Dup", "Clone", "Sub"})
-_OF_SEVERAL = MappingProxyType({"Waitall": wait_for, "waitall": wait_for, "Startall": start})
+_OF_SEVERAL = frozenset(("Waitall", "waitall", "Startall"))
 _OF_CARTS = frozenset({"Shift", "Get_coords", "Get_topo", "Get_dim", "Get_cart_rank"})
 
 
@@ -76,17 +76,14 @@ def of_ranks(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: 
     owner = callee.owner if isinstance(callee, Method) else getattr(callee, "__self__", None)
     if isinstance(owner, DerivedType) or is_datatype(owner):
         return of_datatype(ctx, owner, name, arguments, keywords)
+    of_several = name in _OF_SEVERAL or name in COMPLETIONS
+    if of_several and (is_request_class(owner) or isinstance(owner, (PostedMessage, PersistentMessage))):
+        return _of_several(ctx, name, arguments, keywords)
     if isinstance(callee, Method):
         return _of_status(ctx, callee) if isinstance(callee.owner, MessageStatus) else _of_request(
-            ctx, callee, arguments)
+            ctx, callee, [*arguments, *keywords.values()])
     if callee is library().Status and not arguments:  # type: ignore[union-attr]
         return MessageStatus()
-    if is_request_class(owner) and name in _OF_SEVERAL:
-        requests = list(items_of(ctx, arguments[0]))
-        _OF_SEVERAL[name](ctx, requests)
-        return ListValue([brought(r) for r in requests], len(ctx.builder.regions)) if name == "waitall" else None
-    if is_request_class(owner) and name in COMPLETIONS:
-        return _called(ctx, COMPLETIONS[name], arguments, keywords, name)
     if name == "Wtime":
         return Reading()
     if name == "Compute_dims":
@@ -101,6 +98,18 @@ def of_ranks(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: 
     if rule is None:
         raise ctx.refuse(f"the method {name!r} of a communicator", _SUPPORTED, "SG121")
     return _called(ctx, rule, (owner, *arguments), keywords, name)
+
+
+def _of_several(ctx: Context, name: str, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """A method of the class of requests, which one of them has, too."""
+    if name in COMPLETIONS:
+        return _called(ctx, COMPLETIONS[name], arguments, keywords, name)
+    requests = list(items_of(ctx, arguments[0] if arguments else keywords.get("requests", ())))
+    if name == "Startall":
+        start(ctx, requests)
+        return None
+    _called(ctx, wait_and_tell, arguments, keywords, name)
+    return ListValue([brought(r) for r in requests], len(ctx.builder.regions)) if name == "waitall" else None
 
 
 def _called(ctx: Context, rule: Callable[..., Value], arguments: Sequence[Value], keywords: Mapping[str, Value],
@@ -153,10 +162,10 @@ def _of_request(ctx: Context, callee: Method, arguments: Sequence[Value]) -> Val
         if callee.name == "Start":
             start(ctx, [callee.owner])
         return None
-    if callee.name not in ("Wait", "wait") or arguments:
+    if callee.name not in ("Wait", "wait") or len(arguments) > 1:
         raise ctx.refuse(f"the method {callee.name!r} of a request", _ASKS if "test" in
                          callee.name.lower() else "call Wait", "SG121")
-    wait_for(ctx, [callee.owner])
+    wait_and_tell(ctx, (callee.owner,), tuple(arguments) or None)
     return brought(callee.owner)
 
 

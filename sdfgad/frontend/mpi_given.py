@@ -86,6 +86,12 @@ def is_in_place(value: Value) -> bool:
     return mpi is not None and value is mpi.IN_PLACE
 
 
+def is_logical(op: Value) -> bool:
+    """Whether an operation is of flags; integers may stand for them."""
+    mpi = library()
+    return mpi is not None and (op is mpi.LAND or op is mpi.LOR)
+
+
 def how_of(ctx: Context, op: Value, kind: str = "f") -> str:
     """The name of a reduction. kind: of what is reduced, as in NumPy's types."""
     mpi = library()
@@ -93,7 +99,7 @@ def how_of(ctx: Context, op: Value, kind: str = "f") -> str:
     known = ((mpi.SUM, "sum"), (mpi.PROD, "prod"), (mpi.MAX, "max"), (mpi.MIN, "min"), (mpi.LOR, "max"),
              (mpi.LAND, "min"))
     found = next((name for one, name in known if op is None or op is one), None)
-    if found is None or (kind == "b") != (op is mpi.LOR or op is mpi.LAND) or kind == "c" and (
+    if found is None or (kind == "b") != is_logical(op) or kind == "c" and (
             found not in ("sum", "prod")):
         raise ctx.refuse(f"a reduction of {'flags' if kind == 'b' else 'numbers'} by this operation",
                          "SUM, PROD, MAX and MIN of numbers are taken, LAND and LOR of flags", "SG121")

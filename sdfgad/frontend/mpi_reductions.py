@@ -25,6 +25,7 @@ from sdfgad.frontend.mpi_given import (
     how_of,
     integers,
     is_in_place,
+    is_logical,
     object_of,
     part_of_flat,
     root_of,
@@ -33,7 +34,7 @@ from sdfgad.frontend.mpi_given import (
     same_size,
 )
 from sdfgad.frontend.numpy_table import stop_gradient
-from sdfgad.frontend.values import Value, ViewValue
+from sdfgad.frontend.values import ArrayValue, Value, ViewValue
 
 
 def allreduce(ctx: Context, comm: Any, sendobj: Value, op: Value = None) -> Value:
@@ -43,14 +44,23 @@ def allreduce(ctx: Context, comm: Any, sendobj: Value, op: Value = None) -> Valu
 
 def allreduce_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Value = None) -> None:
     into = incoming_buffer(ctx, recvbuf)
-    how = how_of(ctx, op, into.dtype.kind)
     own = ctx.builder.fresh_copy(into, "message") if is_in_place(sendbuf) else outgoing_buffer(ctx, sendbuf)
     same_size(ctx, own, into)
+    if is_logical(op) and own.dtype.kind in "iu":
+        return assigned(ctx, into, _logical(ctx, comm, own, op))
+    how = how_of(ctx, op, into.dtype.kind)
     if how == "sum" and own.view.array != into.view.array:
-        collective(ctx, comm, "allreduce", MessageBuffers((own,), (into,), size_of(own), own.dtype))
-        return
-    total = reduced(ctx, comm, own, how)
-    assigned(ctx, into, total)
+        return collective(ctx, comm, "allreduce", MessageBuffers((own,), (into,), size_of(own), own.dtype))
+    return assigned(ctx, into, reduced(ctx, comm, own, how))
+
+
+def _logical(ctx: Context, comm: Any, given: ViewValue, op: Value, of_rank: bool = False) -> ArrayValue:
+    """A reduction of integers that stand for flags: 1 or 0, but of one rank what it gives."""
+    if comm.Get_size() == 1:
+        return given
+    flags = ctx.builder.fresh_copy(as_array(ctx, ctx.invoke(ctx, np.not_equal, [given, 0], {})), "flags")
+    total = reduced(ctx, comm, flags, how_of(ctx, op, "b"), of_rank)
+    return as_array(ctx, same_type(ctx, total, given.dtype))
 
 
 def reduced(ctx: Context, comm: Any, given: ViewValue, how: str, of_rank: bool = False) -> ViewValue:
@@ -91,9 +101,12 @@ def reduce_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Val
     into = incoming_buffer(ctx, recvbuf) if here else None
     in_place = is_in_place(sendbuf) and into is not None
     own = ctx.builder.fresh_copy(into, "message") if in_place else outgoing_buffer(ctx, sendbuf)  # type: ignore[arg-type]
-    how = how_of(ctx, op, own.dtype.kind)
     if into is not None:
         same_size(ctx, own, into)
+    if is_logical(op) and own.dtype.kind in "iu":
+        found = _logical(ctx, comm, own, op, of_rank=True)
+        return None if into is None else assigned(ctx, into, found)
+    how = how_of(ctx, op, own.dtype.kind)
     if how != "sum":
         total = reduced(ctx, comm, own, how, of_rank=True)
         return None if into is None else assigned(ctx, into, total)

@@ -19,7 +19,7 @@ import numpy as np
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.known import is_fixed
-from sdfgad.frontend.mpi_given import how_of, is_in_place, known_integers
+from sdfgad.frontend.mpi_given import how_of, is_in_place, is_logical, known_integers
 from sdfgad.frontend.mpi_integers import said_by
 from sdfgad.frontend.values import ArrayValue, ListValue, Value, ViewValue
 
@@ -97,8 +97,11 @@ def _own_part(ctx: Context, comm: Any, known: Sequence[np.ndarray], how: Mapping
 
 
 def _total(ctx: Context, comm: Any, known: Sequence[np.ndarray], how: Mapping[str, Value]) -> np.ndarray:
-    ufunc = _REDUCTIONS[how_of(ctx, how["op"], "i")]
-    return np.asarray(ufunc.reduce(np.stack(known), axis=0))
+    flags = is_logical(how["op"]) and len(known) > 1
+    every = np.stack([one != 0 if flags else one for one in known])
+    if is_logical(how["op"]) and not flags:
+        return every[0]
+    return np.asarray(_REDUCTIONS[how_of(ctx, how["op"], "b" if flags else "i")].reduce(every, axis=0))
 
 
 def _up_to(ctx: Context, comm: Any, known: Sequence[np.ndarray], how: Mapping[str, Value]) -> np.ndarray:

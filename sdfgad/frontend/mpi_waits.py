@@ -51,6 +51,17 @@ def wait_for(ctx: Context, requests: Sequence[Value], first: PostedMessage | Non
         r for r in (*mail.due, *mine) if r not in given))
 
 
+def wait_and_tell(ctx: Context, requests: Value, statuses: Value = None) -> None:
+    """Waitall(requests, statuses)   ->   each status of a receive says whom it is of, where that is known."""
+    every = list(items_of(ctx, requests))
+    posted = [posted_by(ctx, one) for one in every]
+    wait_for(ctx, every)
+    told = [] if statuses is None else list(items_of(ctx, statuses))
+    for message, status in zip(posted, told, strict=False):
+        if message is not None and message.incoming:
+            tell(ctx, status, message)
+
+
 def _go(ctx: Context, posted: Sequence[PostedMessage]) -> None:
     """The messages of all requests, one exchange for each communicator and type; or their collectives, in turn."""
     collectives = [r.run for r in posted if r.run is not None]
@@ -86,7 +97,7 @@ def waitany_object(ctx: Context, requests: Value, status: Value = None) -> tuple
     place, first = pairs[0]
     wait_for(ctx, [one for _, one in pairs], first)
     if status is not None:
-        _tell(ctx, status, first)
+        tell(ctx, status, first)
     return place, brought(first)
 
 
@@ -112,7 +123,7 @@ def _waiting(ctx: Context, requests: Value) -> Sequence[tuple[int, PostedMessage
     return [(k, one) for k, one in found if one is not None and one not in ctx.builder.mail.given]
 
 
-def _tell(ctx: Context, status: Value, message: PostedMessage) -> None:
+def tell(ctx: Context, status: Value, message: PostedMessage) -> None:
     """Let a status say whom a message is of that is known to come from there."""
     peer, tag = source_of(ctx, message.communicator, message.peer), tag_of(message.tag)
     if message.run is not None or ANYBODY in (peer, tag):

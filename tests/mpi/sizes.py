@@ -1,4 +1,5 @@
-"""Sizes that programs compute, and tell each other in buffers and in objects, before arrays of these sizes go."""
+"""What real programs write: sizes that they compute, and tell each other in buffers and in objects before arrays of
+these sizes go; neighbours of grids, statuses, flags."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -124,8 +125,35 @@ def among_neighbours(comm, x):
     return np.sum(back ** 2) + np.sum(sides)
 
 
+def with_statuses(comm, x):
+    """Waits that say whom messages are of, and one for several that is called on one of them."""
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    a, b, told = np.zeros(2), np.zeros(3), [MPI.Status() for _ in range(4)]
+    asked = [comm.Irecv(a, source=left, tag=4), comm.Irecv(b, source=right, tag=5), comm.Isend(x[:2], right, 4),
+             comm.Isend(np.sin(x[:3]), left, 5)]
+    asked[0].Waitall(asked, told)
+    one, c = MPI.Status(), np.zeros(1)
+    asked = [comm.Irecv(c, left, 7), comm.Isend(x[3:4], right, 7)]
+    asked[0].Wait(one)
+    asked[1].Wait()
+    return np.sum(a ** 2) * (told[0].source + 1) + np.sum(b) * told[1].Get_tag() + c[0] * one.Get_source()
+
+
+def until_all_agree(comm, x):
+    """Integers stand for flags."""
+    u, done, steps = x * 1.0, False, 0
+    while not done:
+        u, steps = 0.8 * u, steps + 1
+        mine, every = np.array(np.max(u) < 0.2 + 0.1 * comm.rank, dtype="i"), np.array(0, dtype="i")
+        comm.Allreduce([mine, MPI.INT], [every, MPI.INT], op=MPI.LAND)
+        done = bool(every)
+    flags, some = np.array([2, 0, comm.rank]), np.zeros(3, dtype=int)
+    comm.Allreduce(flags, some, op=MPI.LOR)
+    return np.sum(u ** 2) * steps + np.sum(x) * (some[0] + some[2])
+
+
 PROGRAMS: tuple[Callable[..., Any], ...] = (of_root, of_sums, of_loops, of_buffers, of_pairs, of_shapes, of_objects,
-                                            of_several_shapes, among_neighbours)
+                                            of_several_shapes, among_neighbours, with_statuses, until_all_agree)
 
 
 def check_sizes() -> None:

@@ -23,6 +23,7 @@ from sdfgad.together import agreed
 from tests.support.vectors import Whole
 
 HOW = MappingProxyType({"sum": MPI.SUM, "max": MPI.MAX, "min": MPI.MIN})
+OF_FLAGS = MappingProxyType({"max": MPI.LOR, "min": MPI.LAND})
 
 
 def run_here(program: Program, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -135,7 +136,7 @@ class MpiMachine(Whole):
         kind, (comm, (root, *_)) = stmt.attrs["kind"], self.numbers(stmt, -2)
         given = next((np.ascontiguousarray(self.read(v)) for v in sent(stmt)), None)
         taken = next((np.empty(self.read(v).shape, v.dtype) for v in received(stmt)), None)
-        how = HOW[stmt.attrs.get("how", "sum")]
+        how = (OF_FLAGS if stmt.attrs["dtype"].kind == "b" else HOW)[stmt.attrs.get("how", "sum")]
         if kind in VECTORS:
             taken = self.vectors(kind, comm, root, self.read(stmt.ins[-2])[2:], given, taken)
         elif kind == "barrier":

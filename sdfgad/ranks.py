@@ -120,10 +120,20 @@ def lineage(handle: int) -> tuple[int, ...]:
 
 def members(communicator: Any) -> tuple[int, ...]:
     """The ranks of a communicator, in its order, as ranks of the world."""
+    return ranks_of(communicator.Get_group())
+
+
+def ranks_of(group: Any) -> tuple[int, ...]:
+    """The ranks of a group, in its order, as ranks of the world."""
     mpi = library()
     assert mpi is not None
-    group = communicator.Get_group()
-    return tuple(mpi.Group.Translate_ranks(group, list(range(communicator.Get_size())), mpi.COMM_WORLD.Get_group()))
+    return tuple(mpi.Group.Translate_ranks(group, list(range(group.Get_size())), mpi.COMM_WORLD.Get_group()))
+
+
+def is_group(value: Any) -> bool:
+    """Whether a value is a group of mpi4py."""
+    mpi = library()
+    return mpi is not None and isinstance(value, mpi.Group)
 
 
 def library() -> ModuleType | None:

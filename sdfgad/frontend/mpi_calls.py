@@ -59,13 +59,23 @@ from sdfgad.frontend.mpi_waits import COMPLETIONS, wait_and_tell
 from sdfgad.frontend.values import ListValue, Method, Reading, Value, ViewValue, is_number
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import View
-from sdfgad.ranks import CommunicatorNeeded, handle_of, is_communicator, is_datatype, library, made_communicators
+from sdfgad.ranks import (
+    CommunicatorNeeded,
+    handle_of,
+    is_communicator,
+    is_datatype,
+    is_group,
+    library,
+    made_communicators,
+    ranks_of,
+)
 
 _SUPPORTED = "see docs/distributed.md for the calls that are taken"
 _ASKS = "wait instead: what has come by then is another answer in each run"
-_ASKED = frozenset({"Get_rank", "Get_size", "Get_name", "Is_inter", "Get_topology"})
+_ASKED = frozenset({"Get_rank", "Get_size", "Get_name", "Get_group", "Is_inter", "Get_topology"})
 """Methods that only say something about a communicator."""
-_MAKERS = frozenset({"Create_cart", "Split", "Dup", "Clone", "Sub"})
+_MAKERS = frozenset({"Create_cart", "Split", "Split_type", "Dup", "Clone", "Sub", "Create", "Create_group"})
+_OF_GROUPS = frozenset({"Incl", "Excl", "Get_size", "Get_rank"})
 _OF_SEVERAL = frozenset(("Waitall", "waitall", "Startall"))
 _OF_CARTS = frozenset({"Shift", "Get_coords", "Get_topo", "Get_dim", "Get_cart_rank"})
 
@@ -86,8 +96,10 @@ def of_ranks(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: 
         return MessageStatus()
     if name == "Wtime":
         return Reading()
-    if name == "Compute_dims":
+    if name == "Compute_dims" or is_group(owner) and name in _OF_GROUPS:
         return _asked(ctx, callee, arguments, keywords)
+    if is_group(owner) and name == "Free":
+        return None  # what it made is told apart by its ranks
     if not is_communicator(owner):
         raise ctx.refuse(f"a call of MPI's {name}", _ASKS if "test" in name.lower() else _SUPPORTED, "SG121")
     if name in _ASKED | _OF_CARTS:
@@ -125,7 +137,7 @@ def _known(ctx: Context, value: Value) -> Any:
     """A number or a list of numbers for a call that is made now."""
     if isinstance(value, (ListValue, tuple, list)):
         return [_known(ctx, v) for v in items_of(ctx, value)]
-    if not is_number(value):
+    if not is_number(value) and not is_group(value):
         raise ctx.refuse(f"{describe(value)} where a number has to be known before the call", "", "SG109")
     return value
 
@@ -142,7 +154,9 @@ def _made_communicator(ctx: Context, callee: Any, arguments: Sequence[Value], ke
         raise ctx.refuse("a communicator made in a loop or a branch", "make it before", "SG107")
     args, more = [_known(ctx, a) for a in arguments], {k: _known(ctx, v) for k, v in keywords.items()}
     mail, parent = ctx.builder.mail, callee.__self__
-    call = (handle_of(parent), callee.__name__, repr(args), repr(sorted(more.items())))
+    said = [ranks_of(a) if is_group(a) else a for a in args], [
+        (n, ranks_of(a) if is_group(a) else a) for n, a in sorted(more.items())]
+    call = (handle_of(parent), callee.__name__, *map(repr, said))
     key, known = (*call, mail.made.count(call)), made_communicators()
     if key not in known or handle_of(known[key][0]) != call[0]:
         raise CommunicatorNeeded(callee.__name__, lambda: known.update({key: (parent, callee(*args, **more))}),

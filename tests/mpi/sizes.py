@@ -1,5 +1,5 @@
 """What real programs write: sizes that they compute, and tell each other in buffers and in objects before arrays of
-these sizes go; neighbours of grids, statuses, flags."""
+these sizes go; neighbours of grids, groups, statuses, flags."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -152,8 +152,21 @@ def until_all_agree(comm, x):
     return np.sum(u ** 2) * steps + np.sum(x) * (some[0] + some[2])
 
 
+def in_groups(comm, x):
+    group = comm.Get_group()
+    even, odd = (comm.Create(g) for g in (group.Incl(list(range(0, comm.size, 2))),
+                                          group.Excl(list(range(0, comm.size, 2)))))
+    s = np.sum(x ** 2)
+    if even != MPI.COMM_NULL:
+        s = even.allreduce(s * x[0])
+    if odd != MPI.COMM_NULL:
+        s = odd.allreduce(s * x[1]) * odd.Get_size()
+    return comm.Split_type(MPI.COMM_TYPE_SHARED).allreduce(s ** 2) * x[2]
+
+
 PROGRAMS: tuple[Callable[..., Any], ...] = (of_root, of_sums, of_loops, of_buffers, of_pairs, of_shapes, of_objects,
-                                            of_several_shapes, among_neighbours, with_statuses, until_all_agree)
+                                            of_several_shapes, among_neighbours, with_statuses, until_all_agree,
+                                            in_groups)
 
 
 def check_sizes() -> None:

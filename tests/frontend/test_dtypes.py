@@ -79,6 +79,23 @@ def test_of_scipy():
     check(run, I.copy(), F.copy())
 
 
+def test_of_scipy_with_matrices_and_samples():
+    """What SciPy keeps in single precision, and what it makes double."""
+    from scipy import integrate, linalg, stats
+
+    def run(f, a):
+        return (linalg.norm(a), linalg.norm(a, 1), linalg.expm(a), linalg.sqrtm(a), linalg.cosm(a),
+                linalg.solve_sylvester(a, a, a), integrate.simpson(f[:5]), integrate.simpson(f[:2], dx=0.5),
+                stats.entropy(f), stats.entropy(f, base=2), stats.sem(f))
+
+    def wide(f, a):
+        return linalg.det(a), integrate.romb(f[:5]), integrate.simpson(f), linalg.expm_frechet(a, a)[1]
+
+    single = np.array([[4.0, 1.0], [1.0, 2.0]], np.float32)
+    check(run, F.copy(), single)
+    check(wide, (F * 8).round(), single, rtol=1e-6)
+
+
 @pytest.mark.parametrize("program", [
     lambda i, b: np.reciprocal(i), lambda i, b: np.round(i, -1), lambda i, b: np.round(b),
     lambda i, b: np.deg2rad(b), lambda i, b: np.degrees(i.astype("u1")), lambda i, b: np.frexp(b),

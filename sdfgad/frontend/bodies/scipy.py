@@ -52,7 +52,7 @@ def from_one_half(a, lower, conjugate):
 
 
 def det(a, overwrite_a=False, check_finite=True):
-    return np.linalg.det(a)
+    return np.linalg.det(a).astype(np.complex128 if a.dtype.kind == "c" else np.float64)
 
 
 def cholesky(a, lower=False, overwrite_a=False, check_finite=True):
@@ -121,7 +121,7 @@ def solve_sylvester(a, b, q):
     """One system of the size of the solution: a x + x b = q."""
     m, n = a.shape[0], b.shape[0]
     system = np.kron(a, np.eye(n)) + np.kron(np.eye(m), b.T)
-    return np.reshape(np.linalg.solve(system, np.ravel(q)), (m, n))
+    return np.reshape(np.linalg.solve(system, np.ravel(q)), (m, n)).astype(np.result_type(a, b, q, np.float32))
 
 
 def solve_continuous_lyapunov(a, q):
@@ -157,8 +157,7 @@ def qr(a, overwrite_a=False, mode="full"):
 def norm(a, ord=None, axis=None, keepdims=False, check_finite=True):
     found = np.linalg.norm(a, ord, axis, keepdims)
     # Where SciPy asks BLAS or LAPACK, it gives a number of Python's.
-    plain = axis is None and not keepdims and (a.ndim == 1 and ord in (None, 2) or a.ndim == 2 and ord in (
-        None, "fro", 1, np.inf))
+    plain = axis is None and not keepdims and ord in ((None, 2) if a.ndim == 1 else (1, np.inf) if a.ndim == 2 else ())
     return found.astype(np.float64) if plain else found
 
 
@@ -184,7 +183,7 @@ def expm(A):
     found = np.linalg.solve(even - odd, even + odd)
     for _ in range(halvings):
         found = found @ found
-    return found
+    return found.astype(A.dtype)
 
 
 def cosm(A):
@@ -198,7 +197,7 @@ def sinm(A):
 def expm_frechet(A, E, method=None, compute_expm=True, check_finite=True):
     # Van Loan, IEEE Transactions on Automatic Control 23, 1978.
     n = A.shape[0]
-    both = expm(np.block([[A, E], [np.zeros_like(A), A]]))
+    both = expm(np.block([[A, E], [np.zeros_like(A), A]]).astype(np.result_type(A, E, np.float64)))
     return (both[:n, :n], both[:n, n:]) if compute_expm else both[:n, n:]
 
 
@@ -234,7 +233,7 @@ def eigh_tridiagonal(d, e, eigvals_only=False, select="a", select_range=None, ch
 
 def solve_toeplitz(c_or_cr, b, check_finite=True):
     matrix = toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr)
-    return np.linalg.solve(matrix, b)
+    return np.linalg.solve(matrix, b).astype(np.result_type(matrix, b, np.float64))
 
 
 def solve_circulant(c, b, singular="raise", tol=None, caxis=-1, baxis=0, outaxis=0):
@@ -306,7 +305,8 @@ def simpson(y, x=None, *, dx=1.0, axis=-1):
     if n < 2:
         raise ValueError("fewer than two samples")
     if x is None:
-        widths = np.full((n - 1,) + (1,) * (rows.ndim - 1), dx)
+        kind = np.float32 if rows.dtype == np.float32 and (n % 2 or n == 2) else np.float64
+        widths = np.full((n - 1,) + (1,) * (rows.ndim - 1), dx, kind)
     else:
         places = np.asarray(x)
         across = np.moveaxis(places, axis, 0) if places.ndim > 1 else np.reshape(places, (-1,) + (1,) * (rows.ndim - 1))
@@ -338,7 +338,7 @@ def romb(y, dx=1.0, axis=-1, show=False):
         for j in range(1, k + 1):
             row.append(row[j - 1] + (row[j - 1] - table[j - 1]) / (4.0 ** j - 1.0))
         table = row
-    return table[halvings]
+    return table[halvings].astype(np.result_type(rows, np.float64))
 
 
 def cumulative_simpson(y, *, x=None, dx=1.0, axis=-1, initial=None):

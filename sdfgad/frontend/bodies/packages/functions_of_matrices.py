@@ -71,7 +71,7 @@ def sqrtm(A, disp=True, blocksize=64):
             break
     if not away < 1e-8:
         raise _NO_ROOT("no real square root of the matrix found: an eigenvalue is negative or zero")
-    return root
+    return root.astype(A.dtype)
 
 
 def logm(A, disp=True):

@@ -66,7 +66,7 @@ def zmap(scores, compare, axis=0, ddof=0, nan_policy="propagate"):
 
 def sem(a, axis=0, ddof=1, nan_policy="propagate", *, keepdims=False):
     _usual(nan_policy, keepdims)
-    return np.std(a, axis=axis, ddof=ddof) / np.sqrt(_count(a, axis))
+    return np.std(a, axis=axis, ddof=ddof) / _count(a, axis) ** 0.5
 
 
 def variation(a, axis=0, nan_policy="propagate", ddof=0, *, keepdims=False):
@@ -120,11 +120,11 @@ def entropy(pk, qk=None, base=None, axis=0, *, nan_policy="propagate", keepdims=
     pk = np.asarray(pk) * 1.0
     shares = pk / np.sum(pk, axis=axis, keepdims=True)
     if qk is None:
-        found = -np.sum(_x_log(shares, 1.0), axis=axis)
+        found = -np.sum(_x_log(shares, np.ones_like(shares)), axis=axis)
     else:
         qk = np.asarray(qk) * 1.0
         found = np.sum(_x_log(shares, qk / np.sum(qk, axis=axis, keepdims=True)), axis=axis)
-    return found if base is None else found / np.log(base)
+    return found if base is None else found / float(np.log(base))
 
 
 def _x_log(x, y):

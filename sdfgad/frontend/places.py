@@ -26,7 +26,7 @@ from sdfgad.frontend.elementwise import (
     select,
 )
 from sdfgad.frontend.indexing import masked_part, subscript
-from sdfgad.frontend.known import is_known, known_now
+from sdfgad.frontend.known import is_known, known_now, settled
 from sdfgad.frontend.masking import as_masked, first_rows, masked, packed, same_mask, shown_by, table_of
 from sdfgad.frontend.parts import part_of
 from sdfgad.frontend.submatrices import item_of_block, transposed
@@ -47,19 +47,23 @@ from sdfgad.frontend.views import is_range, to_int
 from sdfgad.ir.index import Ix, ix
 
 
-def nonzero(ctx: Context, a: Value) -> MaskPlaces:
-    """`np.nonzero`: a tuple of index arrays."""
+def nonzero(ctx: Context, a: Value) -> MaskPlaces | tuple[ArrayValue, ...]:
+    """`np.nonzero`: a tuple of index arrays, which are known where what is looked at is."""
     value = as_array(ctx, a)
     if not value.shape:
         raise ctx.refuse(f"np.nonzero of {describe(value)}", code="SG103")
+    known = settled(ctx, a)
+    if known is not None and np.ndim(known) == value.ndim:
+        return tuple(constant_array(ctx, k) for k in np.nonzero(known))
     mask = value if value.dtype.kind == "b" else compare(ctx, np.not_equal, value, 0)
     stored = ctx.builder.fresh_copy(as_array(ctx, mask), "places")
     return MaskPlaces(stored, table_of(ctx, stored))
 
 
-def flatnonzero(ctx: Context, a: Value) -> MaskPlaces:
+def flatnonzero(ctx: Context, a: Value) -> Value:
     """`np.flatnonzero`: one index array."""
-    return nonzero(ctx, ctx.invoke(ctx, np.ravel, [a], {})).parts[0]
+    found = nonzero(ctx, ctx.invoke(ctx, np.ravel, [a], {}))
+    return found.parts[0] if isinstance(found, MaskPlaces) else found[0]
 
 
 def setdiff1d(ctx: Context, ar1: Value, ar2: Value, assume_unique: Value = False) -> ArrayValue | MaskPlaces:
@@ -75,9 +79,10 @@ def setdiff1d(ctx: Context, ar1: Value, ar2: Value, assume_unique: Value = False
     return flatnonzero(ctx, ctx.invoke(ctx, np.isin, [first, ar2], {"invert": True}))
 
 
-def argwhere(ctx: Context, a: Value) -> PlaceTable:
+def argwhere(ctx: Context, a: Value) -> PlaceTable | ArrayValue:
     """`np.argwhere`: one row per place."""
-    return nonzero(ctx, a).table
+    found = nonzero(ctx, a)
+    return found.table if isinstance(found, MaskPlaces) else as_array(ctx, ctx.invoke(ctx, np.stack, [found, 1], {}))
 
 
 def walked(ctx: Context, value: Value) -> Rows | None:

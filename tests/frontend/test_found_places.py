@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.frontend.checking import check_both_modes
+import sdfgad
+from tests.frontend.checking import check, check_both_modes
+from tests.support.interpreted import interpreted
 
 X = np.array([0.43, -1.2, 0.9, 1.7, -0.3, 0.6])
 _BASE = np.cos(np.arange(36.0) ** 2).reshape(6, 6)
@@ -87,3 +89,25 @@ def eye_of_a_list(x, k):
     eye_of_a_list])
 def test_values_and_derivatives(program: Callable[..., Any]) -> None:
     check_both_modes(program, (X, K))
+
+
+FLAGS = np.array([True, False, True, True, False, False])
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: x[np.flatnonzero(FLAGS)] * 2, lambda x: x[np.argwhere(FLAGS)[:, 0]] ** 2,
+    lambda x: np.outer(x, x)[np.ix_([True, False] * 3, [0, 3])], lambda x: x * len(np.nonzero(FLAGS)[0]),
+    lambda x: np.zeros(len(np.flatnonzero(FLAGS))) + x[0], lambda x: x[np.nonzero([1, 0, 2])],
+    lambda x: (np.isposinf(1 / x), np.isneginf(-x / (x - x)), np.nonzero(FLAGS), np.argwhere([0, 1]))])
+def test_places_in_arrays_from_outside_are_known(fn):
+    check(fn, np.linspace(0.5, 2.0, 6))
+
+
+def test_known_places_are_looked_at_in_each_call():
+    flags = np.array([True, False, True])
+    with interpreted():
+        taken = sdfgad.forward(lambda x: x[np.flatnonzero(flags)] * 2)
+        for _ in range(2):
+            np.testing.assert_array_equal(taken(np.arange(3.0)), 2 * np.flatnonzero(flags))
+            flags[1:] = ~flags[1:]
+            flags[0] = True

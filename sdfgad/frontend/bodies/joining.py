@@ -263,6 +263,14 @@ def iterable(y):
     return np.ndim(y) > 0
 
 
+def isposinf(x):
+    return np.isinf(x) & (np.asarray(x) > 0)
+
+
+def isneginf(x):
+    return np.isinf(x) & (np.asarray(x) < 0)
+
+
 def isreal(x):
     return np.imag(x) == 0
 

@@ -57,7 +57,7 @@ def users_of(program: Program) -> dict[str, list[Stmt]]:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _LinearStep:
     """A function that is linear in its operand at `place`."""
 
     call: Call
@@ -72,7 +72,7 @@ class _Step:
         return all(expr_reads(a).isdisjoint(written) and symbols_of(a).isdisjoint(variables) for a in others)
 
 
-def _of_all(steps: tuple[_Step, ...], e: Expr) -> Expr:
+def _of_all(steps: tuple[_LinearStep, ...], e: Expr) -> Expr:
     """The last one first."""
     for step in reversed(steps):
         e = step.of(e)
@@ -80,7 +80,7 @@ def _of_all(steps: tuple[_Step, ...], e: Expr) -> Expr:
 
 
 @dataclass(frozen=True)
-class _Scaled:
+class _StepSum:
     """A sum of a step, its clearing, and the total that it goes into by two linear functions: `ahead` of each term, and
     `behind` of the sum of all steps."""
 
@@ -88,7 +88,7 @@ class _Scaled:
     sums: tuple[Map, ...]
     total: Store
     behind: Expr
-    ahead: tuple[_Step, ...]
+    ahead: tuple[_LinearStep, ...]
 
     def with_factor(self, stmt: Map) -> Map:
         part = only_store(stmt)
@@ -106,7 +106,7 @@ def _blocks(loop: Loop) -> Iterator[Block]:
 
 
 def _sums_into(block: Block, k: int, loop: Loop, program: Program, users: Mapping[str, list[Stmt]]
-               ) -> list[_Scaled] | None:
+               ) -> list[_StepSum] | None:
     """The sums that the statement at place k adds to a total, if that is all it does, and all that is done there."""
     stmt = block[k]
     total = only_store(stmt) if isinstance(stmt, Map) and not stmt.domain else None
@@ -152,13 +152,13 @@ def _terms(e: Expr) -> Iterator[Expr]:
     elif e.fn == "neg":
         yield from map(algebra.neg, _terms(e.args[0]))
     elif place is not None and (e.fn == "mul" or place == 0):
-        yield from (part for t in _terms(e.args[place]) for part in _terms(_Step(e, place).of(t)))
+        yield from (part for t in _terms(e.args[place]) for part in _terms(_LinearStep(e, place).of(t)))
     else:
         yield e
 
 
 def _scaled(before: Block, e: Expr, total: Store, loop: Loop, program: Program, users: Mapping[str, list[Stmt]]
-            ) -> _Scaled | None:
+            ) -> _StepSum | None:
     """What a term of a total is made of, where it is a sum with a factor."""
     steps, variables = all_writes(loop.body), all_variables((loop,))
     for load in loads(e):
@@ -170,7 +170,7 @@ def _scaled(before: Block, e: Expr, total: Store, loop: Loop, program: Program, 
         first = next(k for k, s in enumerate(before) if s is made[1])
         between = all_writes(before[first:])
         if all(step.call.fn != "div" and step.steady(between, ()) for step in ahead):
-            return _Scaled(made[0], tuple(made[1:]), total, _of_all(behind, load), ahead)
+            return _StepSum(made[0], tuple(made[1:]), total, _of_all(behind, load), ahead)
     return None
 
 
@@ -186,14 +186,14 @@ def _made(before: Block, load: Load, program: Program, users: Mapping[str, list[
     return made if clears and all(p is not None and p.array == array.name for p in sums) else []
 
 
-def _path(e: Expr, load: Load) -> tuple[_Step, ...] | None:
+def _path(e: Expr, load: Load) -> tuple[_LinearStep, ...] | None:
     """The functions around a load, from outside, where they are linear in it."""
-    steps: list[_Step] = []
+    steps: list[_LinearStep] = []
     while e != load:
         holding = [k for k, a in enumerate(e.args) if load in loads(a)] if isinstance(e, Call) else []
         if not isinstance(e, Call) or len(holding) != 1 or e.dtype != load.dtype or \
                 e.fn not in ("mul", "neg", "div") or e.fn == "div" and holding != [0]:
             return None
-        steps.append(_Step(e, holding[0]))
+        steps.append(_LinearStep(e, holding[0]))
         e = e.args[holding[0]]
     return tuple(steps)

@@ -100,20 +100,20 @@ def _within(inner: Sides, outer: Sides) -> bool:
 
 
 @dataclass(frozen=True)
-class _Total:
+class _AddedElement:
     """A store, and the element that it adds."""
 
     store: Store
     expr: Load
 
 
-def _total(stmt: Map) -> _Total | None:
+def _total(stmt: Map) -> _AddedElement | None:
     """A sum of elements, which goes to one element."""
     part = only_store(stmt)
     if part is None or part.op != "+" or not isinstance(part.expr, Load) or part.expr.array == part.array or \
             any(r.var in i.symbols for r in stmt.domain for i in part.index):
         return None
-    return _Total(part, part.expr)
+    return _AddedElement(part, part.expr)
 
 
 def _adds(stmt: Map, name: str, box: Sides) -> bool:

@@ -128,7 +128,7 @@ class _ProgramWalk:
     def types(self, stmt: Stmt) -> None:
         """What does not depend on the place of a statement, once for each statement and the arrays that it names."""
         names = reads(stmt) | writes(stmt)
-        missing = names - self.arrays.keys()
+        missing = {n for n in names if n not in self.arrays}
         if missing:
             self.fault("names", f"there is no array {listed(missing)}", stmt)
             return

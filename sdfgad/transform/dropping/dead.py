@@ -1,7 +1,7 @@
 """Remove what nobody asked for."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -51,18 +51,20 @@ class _Liveness:
     def block(self, block: Block, live: frozenset[str]) -> tuple[Block, frozenset[str]]:
         """What is left of a block, and what is live before it. live: arrays that are read behind it."""
         out: list[Stmt] = []
+        now = set(live)  # one set that grows: a new one for each statement would take their square
         for stmt in reversed(block):
             kept: Stmt | None
             if isinstance(stmt, (Loop, While, If)):
-                kept, live = self.control(stmt, live)
+                kept, found = self.control(stmt, frozenset(now))
+                now |= found
             elif isinstance(stmt, Map):
-                kept = _needed_parts(stmt, live)
+                kept = _needed_parts(stmt, now)
             else:
-                kept = None if live.isdisjoint(writes(stmt)) else stmt
+                kept = None if now.isdisjoint(writes(stmt)) else stmt
             if kept is not None:
                 out.append(kept)
-                live |= reads(kept)
-        return tuple(reversed(out)), live
+                now |= reads(kept)
+        return tuple(reversed(out)), frozenset(now)
 
     def control(self, stmt: _Control, live: frozenset[str]) -> tuple[Stmt | None, frozenset[str]]:
         """The same for a loop or a branch; of a loop, what an iteration reads is live behind the one before."""
@@ -78,16 +80,18 @@ class _Liveness:
         return _without_lost_arrays(with_children(stmt, [b for b, _ in found])), before
 
 
-def _needed_parts(stmt: Map, live: frozenset[str]) -> Map | None:
+def _needed_parts(stmt: Map, live: Set[str]) -> Map | None:
     """A map with the stores into live arrays, and those that they may read; None when there are none."""
+    written = writes(stmt)
+    needed = {n for n in written if n in live}
     while True:
-        body = tuple(p for p in stmt.body if not isinstance(p, Store) or p.array in live)
+        body = tuple(p for p in stmt.body if not isinstance(p, Store) or p.array in needed)
         if not any(isinstance(p, Store) for p in body):
             return None
         left = stmt if len(body) == len(stmt.body) else Map(stmt.domain, body, stmt.source)
-        if reads(left).isdisjoint(writes(stmt) - live):
+        if reads(left).isdisjoint(written - needed):
             return left
-        live |= reads(left)
+        needed |= reads(left)
 
 
 def _counter(stmt: _Control) -> set[str]:

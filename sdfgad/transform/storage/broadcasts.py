@@ -45,12 +45,14 @@ def propagate_broadcasts(program: Program) -> Program:
 class _BroadcastFlow:
     """A walk in program order. known: array -> its element (axis(0), axis(1), ...) as an expression.
 
-    counters: variables of the loops around, which known values may name.
+    counters: variables of the loops around, which known values may name. users: by arrays and variables, those of which
+    a known value has named it.
     """
 
     arrays: dict[str, Array]
     known: dict[str, Expr] = field(default_factory=dict)
     counters: frozenset[str] = frozenset()
+    users: dict[str, set[str]] = field(default_factory=dict)
 
     def block(self, block: Block) -> Block:
         return tuple(s for stmt in block for s in self.statement(stmt))
@@ -94,6 +96,9 @@ class _BroadcastFlow:
         both = {n: self.either(cond if decided else None, e, self.known[n], self.arrays[n])
                 for n, e in first.items() if n in self.known}
         self.known = {n: e for n, e in both.items() if e is not None}
+        for name, form in self.known.items():
+            if form is not first[name]:
+                self.know(name, form)
         return replace(stmt, cond=cond, then=then, orelse=orelse)
 
     def either(self, cond: Expr | None, then: Expr, orelse: Expr, array: Array) -> Expr | None:
@@ -110,13 +115,28 @@ class _BroadcastFlow:
         """Loads from places that a counter names."""
         return {n for n in loads(form) if any(i.symbols & self.counters for i in n.index)}
 
+    def know(self, name: str, form: Expr) -> None:
+        """From here on the elements of an array are known."""
+        self.known[name] = form
+        for used in (*expr_reads(form), *symbols_of(form)):
+            self.users.setdefault(used, set()).add(name)
+
     def hide(self, *variables: str) -> None:
         """A loop counts with these names from here on: what names them from outside cannot be said."""
-        self.known = {n: e for n, e in self.known.items() if symbols_of(e).isdisjoint(variables)}
+        for name in self.using(variables):
+            if not symbols_of(self.known[name]).isdisjoint(variables):
+                del self.known[name]
 
     def forget(self, names: Iterable[str]) -> None:
+        """Arrays are written, and what their elements were made of is not there any more."""
         gone = set(names)
-        self.known = {n: e for n, e in self.known.items() if n not in gone and gone.isdisjoint(expr_reads(e))}
+        for name in {*self.using(gone), *(gone & self.known.keys())}:
+            if name in gone or not gone.isdisjoint(expr_reads(self.known[name])):
+                del self.known[name]
+
+    def using(self, used: Iterable[str]) -> set[str]:
+        """The arrays of which a known value may name one of these."""
+        return {name for n in used for name in self.users.get(n, ()) if name in self.known}
 
     def put(self, expr: Expr, changing: Collection[str] = ()) -> Expr:
         """The expression with known values in place of loads, but for those made of what the statement changes."""
@@ -162,7 +182,7 @@ class _BroadcastFlow:
             form = None if before is None else algebra.add(before, form)
         self.forget({store.array})
         if form is not None and _small(form, array, self.counters) and store.array not in expr_reads(form):
-            self.known[store.array] = form
+            self.know(store.array, form)
 
     def smaller_sum(self, stmt: Map, store: Store) -> list[Stmt] | None:
         """C[i, j] += f[i] * g[k, j]   ->   s[j] = sum k: g[k, j] ; C[i, j] += f[i] * s[j]

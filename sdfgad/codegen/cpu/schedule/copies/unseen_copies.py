@@ -1,7 +1,10 @@
 """Drop copies of which nobody looks at an element again."""
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from sdfgad.analysis.afresh import looked_at_before_made
 from sdfgad.analysis.elements.access import DURING, Access, meets_later, overlap_in, reads_of, sites
@@ -82,7 +85,16 @@ class _Looks:
         if any(n.array == store.array for p in stmt.body[position + 1:] for n in loads(p.expr)):
             return False
         made = Access(store.array, store.index, stmt.domain, self.place[id(stmt)], DURING)
-        return not any(self._sees(stmt, made, other, look) for other, look in self.reads.get(store.array, ()))
+        return not any(self._sees(stmt, made, other, look) for other, look in self._candidates(stmt, made))
+
+    def _candidates(self, stmt: Map, made: Access) -> Iterator[tuple[Stmt, Access]]:
+        """The looks that may come after a store: those behind it, the next one first, and before it those in the
+        outermost loop that they have in common."""
+        looks, around = self.reads.get(made.array, []), self.loops[id(stmt)]
+        here = bisect_right(looks, made.site.order, key=_order)
+        yield from islice(looks, here, None)
+        if around:
+            yield from looks[bisect_left(looks, self.place[around[0]].order, key=_order):here]
 
     def _sees(self, stmt: Map, made: Access, other: Stmt, look: Access) -> bool:
         """Whether a look may come after the store and find the same element."""
@@ -101,3 +113,7 @@ class _Looks:
             found = [self.arrays[n] for n in exposed(body, self.arrays)]
             self.passed_on[loop] = looked_at_before_made(found, body)
         return self.passed_on[loop]
+
+
+def _order(look: tuple[Stmt, Access]) -> int:
+    return look[1].site.order

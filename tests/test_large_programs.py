@@ -9,6 +9,7 @@ import pytest
 
 from sdfgad.codegen.cpu.schedule.copies import unseen_copies
 from sdfgad.frontend import parse
+from sdfgad.frontend.context import Context
 from sdfgad.ir import verify
 from sdfgad.ir.program import Program
 from sdfgad.transform.storage import broadcasts
@@ -39,6 +40,13 @@ def fillings(n: int) -> str:
     lines = [f"    a{k} = np.full(5, x[{k % 40}])" for k in range(n)]
     total = " + ".join(f"a{k}[{k % 5}]" for k in range(n))
     return "\n".join(["import numpy as np", "def program(x):", *lines, f"    return {total}", ""])
+
+
+def branches(n: int) -> str:
+    lines = ["    v0 = x[0]"]
+    for k in range(1, n):
+        lines += [f"    if v{k - 1} > 0.1:", f"        v{k} = np.sin(v{k - 1})", "    else:", f"        v{k} = x[1]"]
+    return "\n".join(["import numpy as np", "def program(x):", *lines, f"    return v{n - 1}", ""])
 
 
 class Counted:
@@ -89,6 +97,18 @@ def names(program: Program, monkeypatch: pytest.MonkeyPatch) -> int:
     arrays = Arrays(fresh.arrays)
     verify._ProgramWalk(arrays, verify.PREPARED).block(fresh.body, frozenset())
     return arrays.given
+
+
+def test_branches_look_into_no_numbers(tmp_path, monkeypatch):
+    """What names hold that are no lists, dicts or objects is not gone through at every branch."""
+    found = []
+    for n in (FEW, 2 * FEW):
+        within = Counted(Context._within)
+        monkeypatch.setattr(Context, "_within", lambda *args, within=within: within(*args))
+        program_of(branches(n), tmp_path, n)
+        monkeypatch.undo()
+        found.append(within.times)
+    assert found[1] <= TWICE * found[0], found
 
 
 @pytest.mark.parametrize("work, text", [(looks, updates), (formulas, fillings), (names, scalars)])

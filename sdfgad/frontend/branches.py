@@ -147,7 +147,7 @@ def _stored(ctx: Context, condition: Expr, chosen: Callable[[], Value], other: C
 def _chosen_tree(ctx: Context, condition: Expr, chosen: Callable[[], Value], other: Callable[[], Value]) -> Value:
     """The choice between two containers of one form, leaf by leaf."""
     name = f"%chosen {len(ctx.builder.regions)}"
-    known = {id(part) for _, _, value in ctx.values() for part in contained(value)}
+    known = {id(part) for _, _, value in ctx.values(False) for part in contained(value)}
     named: list[ListValue | Record] = []
 
     def way(value: Callable[[], Value]) -> None:
@@ -216,7 +216,7 @@ def run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orelse
 def _way_back(ctx: Context, live: frozenset[str]) -> Callable[[], None]:
     """The way back to this point, for branches that turn out to bind a name to another container or change a list."""
     names, here = dict(ctx.frame.names), ctx.here
-    lists = any(isinstance(part, ListValue) for _, _, value in ctx.values() for part in contained(value))
+    lists = any(isinstance(part, ListValue) for _, _, value in ctx.values(False) for part in contained(value))
     if not lists and not any(mutable_parts(names[n]) for n in live if n in names):
         return lambda: None
     snapshot = ctx.builder.snapshot()
@@ -377,7 +377,7 @@ def _known_elsewhere(ctx: Context, name: str, values: tuple[Value, Value], outco
     """
     own = {id(p) for v in values for p in mutable_parts(v)}
     others = [v for o in outcomes for n, v in o.names.items() if n != name]
-    others += [v for frame, _, v in ctx.values() if frame is not ctx.frame]
+    others += [v for frame, _, v in ctx.values(False) if frame is not ctx.frame]
     shared = [p for v in others for p in mutable_parts(v) if id(p) in own]
     for part in shared:
         part.depth = SHARED

@@ -13,6 +13,7 @@ from sdfgad.errors import SourceLine, UnsupportedError, unsupported, unsupported
 from sdfgad.frontend.builder import Builder
 from sdfgad.frontend.frames import CallFrame
 from sdfgad.frontend.keyed import SetValue
+from sdfgad.frontend.references import LEAVES
 from sdfgad.frontend.replaced import ReplacedFunction
 from sdfgad.frontend.source import SourceText
 from sdfgad.frontend.surroundings import Surroundings
@@ -115,11 +116,12 @@ class Context:
 
     def changeable(self) -> list[tuple[ListValue | Record | Iterated | SetValue, Any]]:
         """Every list, dict, set and iterator of the program with what is in it now."""
-        return [(v, v.items.copy()) for _, _, value in self.values() for v in contained(value)
+        return [(v, v.items.copy()) for _, _, value in self.values(False) for v in contained(value)
                 if isinstance(v, (ListValue, Record, Iterated, SetValue))]
 
-    def values(self) -> Iterator[tuple[CallFrame, str, Value]]:
-        """Every binding that may be read later, of enclosing functions too, and what functions in it hold."""
+    def values(self, leaves: bool = True) -> Iterator[tuple[CallFrame, str, Value]]:
+        """Every binding that may be read later, of enclosing functions too, and what functions in it hold. leaves:
+        with those in which there is nothing but themselves, most of those of a long program."""
         seen: set[int] = set()
         waiting = list(self.frames)
         while waiting:
@@ -127,6 +129,10 @@ class Context:
             while chain is not None and id(chain) not in seen:
                 seen.add(id(chain))
                 for name, value in chain.names.items():
+                    if type(value) in LEAVES:
+                        if leaves:
+                            yield chain, name, value
+                        continue
                     for held in self._within(value, waiting):
                         yield chain, name, held
                 chain = chain.enclosing

@@ -182,7 +182,7 @@ def own_result(ctx: Context, result: Value) -> Value:
     if isinstance(first, (ListValue, Record)) and 0 <= first.depth <= frame.depth and all(
             v is first for v in frame.returned):
         return first
-    others = {id(p) for other, _, v in ctx.values() if other is not frame for p in contained(v)}
+    others = {id(p) for other, _, v in ctx.values(False) if other is not frame for p in contained(v)}
     named = [p for v in frame.returned for p in mutable_parts(v) if id(p) in others]
     for part in (*named, *(mutable_parts(result) if named else ())):
         part.depth = SHARED

@@ -102,7 +102,7 @@ class Fields:
         self.bound = frozenset(n for n in bound if n in blanks and n.isidentifier()
                                or n in names and (n in blanks or is_tree(taken_in(ctx, names[n]))))
         self.depth, self.changed = len(ctx.builder.regions), changed
-        found = {id(v): v for frame, name, value in ctx.values()
+        found = {id(v): v for frame, name, value in ctx.values(False)
                  if frame is not ctx.frame or name not in bound or isinstance(value, Grown)
                  for v in contained(value)
                  if isinstance(v, (Record, ListValue) if changed else Record) and v.depth == self.depth}
@@ -191,7 +191,7 @@ class Fields:
         del names[name]
         self.apart.add(name)
         parts = mutable_parts(value)
-        known = {id(p) for _, _, other in self.ctx.values() for p in contained(other)} if parts else set()
+        known = {id(p) for _, _, other in self.ctx.values(False) for p in contained(other)} if parts else set()
         for part in (p for p in parts if id(p) in known):
             self.loose.add(name)
             if part.depth != SHARED:  # what one name changes, the other one would not see

@@ -193,7 +193,7 @@ def as_long(rule: Callable[..., Value]) -> Callable[..., Value]:
 
 def _room(ctx: Context, size: IntValue) -> int | None:
     """How long a list can be that has so many items now."""
-    parts = [part for _, _, value in ctx.values() for part in contained(value)]
+    parts = [part for _, _, value in ctx.values(False) for part in contained(value)]
     lists = [p for p in parts if isinstance(p, Grown) and p.rows and p.counter is not None and p.length == size.ix]
     rooms = [p.rows[0].shape[0].const for p in lists]
     rooms += [p.mask.shape[0].const for p in parts if isinstance(p, Masked) and p.first and p.first.ix == size.ix]

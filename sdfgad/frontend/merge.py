@@ -12,7 +12,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import INT, as_array, expand, to_ix
 from sdfgad.frontend.frames import CallFrame
 from sdfgad.frontend.layout import like_order
-from sdfgad.frontend.references import references
+from sdfgad.frontend.references import refers
 from sdfgad.frontend.sharing import READ_ONLY
 from sdfgad.frontend.structures import is_tree, mapped
 from sdfgad.frontend.values import (
@@ -114,10 +114,10 @@ def private(ctx: Context, frame: CallFrame, name: str, others: Iterable[Mapping[
     if any(e.array == container for r in ctx.builder.scope.ranges for i in (r.start, r.stop) for e in i.elems):
         return None
     for where, other, value in ctx.values():
-        if (where is not frame or other != name) and container in references(value):
+        if refers(value, container) and (where is not frame or other != name):
             return None
     for names in others:
-        if any(other != name and container in references(value) for other, value in names.items()):
+        if any(refers(value, container) and other != name for other, value in names.items()):
             return None
     return container
 
@@ -177,9 +177,9 @@ def fill_copy(ctx: Context, array: str, kind: Kind, name: str, value: Value, nam
 
 def _seen(ctx: Context, container: str, name: str, names: Mapping[str, Value]) -> bool:
     """Whether anything but `name` refers to the container."""
-    if any(n != name and container in references(v) for n, v in names.items()):
+    if any(refers(v, container) and n != name for n, v in names.items()):
         return True
-    return any(frame is not ctx.frame and container in references(v) for frame, _, v in ctx.values())
+    return any(frame is not ctx.frame and refers(v, container) for frame, _, v in ctx.values())
 
 
 def in_container(ctx: Context, value: Value, label: str) -> Value:

@@ -64,4 +64,4 @@ def in_turn(ctx: Context, nodes: Sequence[ast.expr], made: Callable[[ast.expr], 
 def _only_here(ctx: Context, value: Value) -> bool:
     """Whether the containers of a value have to be held: lists and objects with a name show what becomes of them."""
     return bool(references(value)) and not (isinstance(value, (ListValue, Record)) and any(
-        value is part for _, _, known in ctx.values() for part in contained(known)))
+        value is part for _, _, known in ctx.values(False) for part in contained(known)))

@@ -51,15 +51,16 @@ ONE_STATE = Change(r"^struct \w+_state_t \{\n(?s:.*?)^\};\n", "", "the device's 
 UNSAID = Change(r"\bprintf\(", "sg::unsaid(", "errors go to the standard output, which belongs to the user", times=4)
 ON_STREAM = Change(r"= cudaLaunchKernel\((.*), 0, nullptr\);", r"= __state->gpu_context->launch(\1);",
                    "a kernel is started on the one stream, where the caller's may be another one", times=None)
-TEAM, GRID = "team", "grid"
-"""What the names of kernels begin with whose threads look at what others wrote: of one block, and of all blocks."""
+TEAM, GRID, LONG = "team", "grid", "long"
+"""What the names of kernels begin with whose threads look at what others wrote: of one block, and of all blocks. Or
+whose threads have much to do."""
 ALL_AT_ONCE = Change(rf"->launch\((?=\(void\*\){GRID}_)", "->launch_together(",
                      "a kernel is started whose blocks wait for each other, so that all of them have to run at once",
                      times=None)
 SHARED = Change(rf"^__global__ .*\b(?:{TEAM}|{GRID})_\d+_.*$",
                 lambda found: re.sub(r"(?<!const )(\b[\w:<>]+ \*) __restrict__", r"\1", found[0]),
                 "an array is said to be touched by one thread alone, where others look at what it wrote", times=None)
-ROOM = Change(rf"(?<=__launch_bounds__\()(\d+)(?=\) (?:{TEAM}|{GRID})_)", r"\1, 1",
+ROOM = Change(rf"(?<=__launch_bounds__\()(\d+)(?=\) (?:{TEAM}|{GRID}|{LONG})_)", r"\1, 1",
               "a kernel is compiled for several blocks on a processor, for which it may spill registers", times=None)
 NO_WAIT = Change(r"^ *DACE_GPU_CHECK\(cudaStreamSynchronize\(nullptr\)\);\n", "",
                  "the host waits once more, behind a number that it has waited for already", times=None)

@@ -29,8 +29,17 @@ from sdfgad.codegen.cuda.library_text import KERNELS, LIBRARIES, SNAPSHOTS, libr
 from sdfgad.codegen.cuda.schedule import DeviceProgram
 from sdfgad.codegen.cuda.teams import touched_by
 from sdfgad.codegen.cuda.text import kernel_text, launch_text, team_text
-from sdfgad.codegen.cuda.work import BLOCK, DeviceItems, DeviceKernel, HostControl, Launch, OrderedSum, PointWork
-from sdfgad.codegen.dace_text import GRID, TEAM
+from sdfgad.codegen.cuda.work import (
+    BLOCK,
+    DeviceItems,
+    DeviceKernel,
+    HostControl,
+    Launch,
+    OrderedSum,
+    PointWork,
+    works,
+)
+from sdfgad.codegen.dace_text import GRID, LONG, TEAM
 from sdfgad.codegen.expressions import Values, count_uses
 from sdfgad.errors import InvariantError
 from sdfgad.ir.expr import Expr, Index, Load, const, index_elems, loads
@@ -38,11 +47,17 @@ from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Lib, Loop, Pop, Push, Store, While
 from sdfgad.ir.walk import range_elems, reads, writes
 from sdfgad.names import fresh
+from sdfgad.thresholds import thresholds
 
 TAPES = "sg_tapes"
 """The member of the state of a program that has its tapes."""
 _DEVICE = dtypes.StorageType.GPU_Global
 _INT, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
+
+
+def _label(kernels: Iterable[DeviceKernel]) -> str:
+    """What the name of a kernel begins with whose threads have nothing to do with each other."""
+    return LONG if any(len(list(works(k.parts))) > thresholds().device.parts for k in kernels) else "map"
 
 
 def graph_of(made: DeviceProgram) -> GraphBuilder:
@@ -259,11 +274,11 @@ class GraphBuilder:
 
     def kernel(self, state: object, item: DeviceKernel, frame: Frame) -> None:
         """A map over the threads of whole blocks."""
-        self.map(state, kernel_text(item, frame), touched_by([item]), (item.threads, BLOCK), frame)
+        self.map(state, kernel_text(item, frame), touched_by([item]), (item.threads, BLOCK), frame, _label([item]))
 
     def launch(self, state: object, item: Launch, frame: Frame) -> None:
         """A map over the threads of all blocks of several kernels."""
-        label = TEAM if any(len(chain) > 1 for chain in item.chains) else "map"
+        label = TEAM if any(len(chain) > 1 for chain in item.chains) else _label(item.kernels)
         self.map(state, launch_text(item, frame), touched_by(item.kernels), (item.threads, BLOCK), frame, label)
 
     def team(self, state: object, loop: HostControl, frame: Frame) -> None:

@@ -1,6 +1,7 @@
 """Small matrices, each in a thread (values, both modes, those without a result), and rows that data name."""
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad.arrays import Spec
 from sdfgad.calls.arguments import bind
+from sdfgad.codegen.cuda import source
 from sdfgad.codegen.cuda.work import launches, works
 from sdfgad.thresholds import changed, thresholds
 from tests.codegen.cuda.test_atomics import kernels
@@ -147,7 +150,13 @@ def messages(h: np.ndarray, w: np.ndarray, source: np.ndarray, target: np.ndarra
 
 def test_rows_that_data_name_lie_side_by_side() -> None:
     """The threads of a warp differ in the number in a row: each warp had 32 rows before it, of every array."""
-    source, target = (np.random.default_rng(k).integers(0, 20000, 100000) for k in (1, 2))
-    made = planned(messages, numbers(20000, 32), numbers(32, 24), source, target, wrt=("h", "w"))
+    starts, ends = (np.random.default_rng(k).integers(0, 20000, 100000) for k in (1, 2))
+    made = planned(messages, numbers(20000, 32), numbers(32, 24), starts, ends, wrt=("h", "w"))
     along = [k for k in kernels(made.items) if len(k.box) == 2 and {s.count for s in k.box} <= {100000, 24, 32}]
     assert len(along) >= 3 and all(k.box[0].count == 100000 for k in along)
+
+
+def test_threads_with_much_to_do_have_registers() -> None:
+    """For as many blocks at once as others have, nvcc spilled some in single precision."""
+    made = planned(solved, *(Spec(shape, np.dtype("f4")) for shape in ((10000, 3, 3), (10000, 3, 1))))
+    assert re.search(r"__launch_bounds__\(256, 1\) long_", source.source(made, tuple(sorted(made.program.live_out))))

@@ -82,8 +82,9 @@ def _known(ctx: Context, comm: Any, name: str, own: Value, givers: Sequence[Any]
 
 def _is_uneven(form: Makeup) -> bool:
     """Whether this is a list of arrays of several shapes."""
-    return form.kind in ("list", "tuple") and len({part.parts for part in form.parts}) > 1 and all(
-        part.kind == "data" for part in form.parts)
+    if form.kind not in ("list", "tuple") or not all(part.kind == "data" for part in form.parts):
+        return False
+    return len({part.parts for part in form.parts}) > 1 and len({part.keys for part in form.parts}) == 1
 
 
 def _of_forms(ctx: Context, comm: Any, name: str, rule: Callable[..., Value], forms: Sequence[Makeup], own: Value,
@@ -92,7 +93,7 @@ def _of_forms(ctx: Context, comm: Any, name: str, rule: Callable[..., Value], fo
     single = not any(map(is_structure, forms))
     if name == "bcast":
         return (broadcast(ctx, comm, rule, forms, own, *root),)
-    if name in _OF_SHAPES and not single:
+    if name in _OF_SHAPES and not (single and all(form.like(forms[0]) for form in forms)):
         return (gathered(ctx, comm, rule, forms, own, *root),)
     if name in _OF_SHAPES and len({form.parts for form in forms}) > 1 and all(f.kind == "data" for f in forms):
         return (gathered_parts(ctx, comm, forms, own, *root),)

@@ -29,7 +29,7 @@ Rule = Callable[..., Value]
 @dataclass(frozen=True)
 class Makeup:
     """What a value is made of. kind: "known", with the value in `parts`; "data", with the shape; "tuple", "list" and
-    "dict" with forms. keys: of a dict."""
+    "dict" with forms. keys: of a dict, or the name of the type of data."""
 
     kind: str
     parts: tuple[Any, ...] = ()
@@ -44,9 +44,10 @@ class Makeup:
 
     def like(self, other: Makeup) -> bool:
         """Whether two values are made alike, whatever is known of them."""
-        if self.kind in ("known", "data") or self.kind != other.kind or len(self.parts) != len(other.parts):
-            return self.kind == other.kind
-        return self.keys == other.keys and all(a.like(b) for a, b in zip(self.parts, other.parts, strict=True))
+        if self.kind in ("known", "data"):
+            return (self.kind, self.keys) == (other.kind, other.keys)
+        return (self.kind, self.keys, len(self.parts)) == (other.kind, other.keys, len(other.parts)) and all(
+            a.like(b) for a, b in zip(self.parts, other.parts, strict=True))
 
 
 def form_of(value: Value) -> Makeup | None:
@@ -54,8 +55,9 @@ def form_of(value: Value) -> Makeup | None:
     if isinstance(value, (str, np.dtype)) or is_number(value) or value is None or isinstance(value, type):
         return Makeup("known", (value,))
     if isinstance(value, (ArrayValue, IntValue)):
-        shape = () if isinstance(value, IntValue) else tuple(n.const for n in value.shape)
-        return None if None in shape else Makeup("data", shape)
+        shape, dtype = (value.shape, value.dtype) if isinstance(value, ArrayValue) else ((), np.dtype(np.int64))
+        sizes = tuple(n.const for n in shape)
+        return None if None in sizes else Makeup("data", sizes, (dtype.str,))
     if isinstance(value, Record) and value.form is dict:
         kind, items, keys = "dict", list(value.items.values()), tuple(value.items)
     elif isinstance(value, (tuple, list)) and type(value) in (tuple, list):
@@ -107,8 +109,15 @@ def gathered(ctx: Context, comm: Any, rule: Rule, forms: Sequence[Makeup], own: 
     """A list of what all ranks give."""
     if not all(one.like(forms[0]) for one in forms):
         raise ctx.refuse("a gather of objects that are not made alike", "every rank has to give as many numbers and "
-                         "arrays, in the same order", "SG109")
-    every = _sent(ctx, comm, rule, list(_data(own)), *root)
+                         "arrays of the same types, in the same order", "SG109")
+    parts, given = list(zip(*(form.data for form in forms), strict=True)), list(_data(own))
+
+    def one_part(ctx: Context, comm: Any, value: Value, *root: Value) -> Value:
+        part = parts[next(k for k, v in enumerate(given) if v is value)]
+        several = len({makeup.parts for makeup in part}) > 1
+        return gathered_parts(ctx, comm, part, value, *root) if several else rule(ctx, comm, value, *root)
+
+    every = _sent(ctx, comm, one_part, given, *root)
     if root and comm.Get_rank() != root[0]:
         return None
     rows = [list(items_of(ctx, one)) for one in every]

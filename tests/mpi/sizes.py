@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
+import sdfgad
 from tests.mpi.random.machine import agreed_by_reference
-from tests.mpi.telling import COMM, tell
+from tests.mpi.telling import COMM, error_of, tell
 
 
 def of_root(comm, x):
@@ -110,7 +111,8 @@ def of_several_shapes(comm, x):
     """As `np.array_split` cuts an array whose length is no multiple of the number of ranks."""
     mine = comm.scatter(np.array_split(np.outer(x[:5], x[:2]), comm.size) if comm.rank == 0 else None, root=0)
     every, whole = comm.gather(np.sin(mine), root=0), comm.allgather(mine[:, 0])
-    total = np.sum(np.concatenate(whole) ** 3)
+    pairs = comm.allgather((x[:comm.rank + 1], {"first": x[0], "rank": comm.rank}))
+    total = np.sum(np.concatenate(whole) ** 3) + sum(np.sum(v) * d["first"] * d["rank"] for v, d in pairs)
     return total + np.sum(np.concatenate(every) ** 2) if comm.rank == 0 else total
 
 
@@ -173,6 +175,7 @@ def check_sizes() -> None:
     """Value, tangent and gradient by the reference semantics against differences of the sum over the ranks."""
     for fn in PROGRAMS:
         tell(f"sizes {fn.__name__}", **_errors(fn))
+    tell("unlike sizes", error=error_of(lambda: sdfgad.grad(unlike, wrt="x", objective="sum")(COMM, np.ones(3))))
 
 
 def _errors(fn: Callable[..., Any]) -> dict[str, float]:
@@ -190,6 +193,11 @@ def _errors(fn: Callable[..., Any]) -> dict[str, float]:
     slope = (total(1e-6) - total(-1e-6)) / 2e-6
     return {"value": abs(there - total(0.0)) / abs(there), "slope": abs(along - slope) / abs(slope),
             "dot": abs(along - slope_back) / abs(along)}
+
+
+def unlike(comm, x):
+    """Refused: objects that are not made alike."""
+    return comm.allgather((x[0], x[1]) if comm.rank == 0 else (x[0], x[1], x[2]))[0][0]
 
 
 CHECKS_OF_SIZES = {"sizes": check_sizes}

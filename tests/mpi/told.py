@@ -85,6 +85,7 @@ def check_sizes(found: dict[str, Any]) -> None:
     sizes = {n: f for n, f in found.items() if n.startswith("sizes ")}
     assert len(sizes) == 12
     assert all(f["value"] < 1e-13 and f["slope"] < 1e-7 and f["dot"] < 1e-12 for f in sizes.values()), sizes
+    assert any("not made alike" in message for _, message in found["unlike sizes"]["error"])
 
 
 def check_distributed(found: dict[str, Any], count: int) -> None:

@@ -109,7 +109,7 @@ class Derivative:
         """A digest of the program that ranks have parts of; the same on all of them, or their messages do not fit."""
         cut = self.request.distribution
         return "0" if cut is None else part_digest(self.parsed.program, cut, self.plan.decisions, self.plan.modes,
-                                                     self.request.wrt, self.outputs)
+                                                    self.request.wrt, self.outputs)
 
     @cached_property
     def keep(self) -> tuple[str, ...]:

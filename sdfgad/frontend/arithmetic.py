@@ -70,6 +70,7 @@ from sdfgad.frontend.values import (
     is_number,
     like,
 )
+from sdfgad.frontend.views import to_int
 from sdfgad.ir.expr import Const, call, const, wraps
 from sdfgad.ir.index import ix
 
@@ -106,6 +107,9 @@ def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
 def _sequences(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value | None:
     """Concatenation and repetition of tuples, lists and text."""
     rule = _SEQUENCES.get(ufunc)
+    if ufunc is np.multiply:  # an integer of NumPy's repeats; an array of one is multiplied by what is in the list
+        left, right = (to_int(ctx, v) if isinstance(v, ArrayValue) and v.scalar and v.dtype.kind in "iu" else v
+                       for v in (left, right))
     if rule is None or isinstance(left, ArrayValue) or isinstance(right, ArrayValue):
         return None
     if isinstance(left, IntValue) or isinstance(right, IntValue):

@@ -52,7 +52,7 @@ class ExactIntegers:
         """A statement has been written down. born: the block in which each array was made; here: the one it is in.
         Whatever way the program has taken since an array of this block was made, it comes by here; what arrays of
         blocks around it hold may be another number in each iteration."""
-        if not self.held:
+        if not self.held and not self.begun:
             return
         written, names = within(stmt)[1] & self.held.keys(), frozenset().union(*within(stmt))
         inner = {n for n in names if len(born.get(n, ())) > len(here)}
@@ -63,6 +63,8 @@ class ExactIntegers:
                 del self.held[name]
             else:
                 self.held[name] = behind[0][name], behind[1][name]
+        if children(stmt):  # what was made inside holds behind it what its last iteration has left
+            self.begun = {n: pair for n, pair in self.begun.items() if len(born.get(n, ())) <= len(here)}
 
     def learn(self, view: View, values: np.ndarray, before: Pair) -> None:
         """A part of an array holds these numbers now, as a message has brought them; the rest what it held before."""

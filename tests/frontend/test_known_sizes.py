@@ -136,8 +136,26 @@ def changed_by_data(x):
     return x[counts[0]] ** 2 * n[0]
 
 
+def behind_a_loop(x):
+    for k in range(3):
+        counts, total = np.array([k + 98, k + 99]), np.zeros(2, dtype=int)
+        for j in range(2):
+            total[j] = counts[j] + j
+    counts, parts = counts // 100, np.zeros(2, dtype=int)
+    parts[:] = total // 101
+    return x[counts[0]] ** 2 + x[counts[1]] ** 3 * np.sum(x[:parts[1] + 1])
+
+
+def as_often_as_an_element(x):
+    counts = np.array([3, 2])
+    rooms, more = [0.0] * counts[0], counts[1] * (x[0], x[1])
+    rooms[2] = x[0] ** 2
+    return sum(rooms) * len(rooms) + sum(more) * len(more) + np.sum([x[1]] * np.array(3))
+
+
 @pytest.mark.parametrize("fn", [
-    made, made_in_a_loop, changed_in_a_loop, changed_by_data, room, by_builtins, of_places, of_a_range, of_parts,
+    behind_a_loop, as_often_as_an_element, made, made_in_a_loop,
+    changed_in_a_loop, changed_by_data, room, by_builtins, of_places, of_a_range, of_parts,
     of_more_parts, other_functions_of_parts, written, in_a_loop, of_a_part_in_a_loop, through_a_view, on_a_condition])
 def test_sums_of_known_integers(fn: Callable[..., float]) -> None:
     check_both_modes(fn, (np.array([0.9, 0.4, 1.3, 0.7]),))

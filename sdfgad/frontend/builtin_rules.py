@@ -26,6 +26,7 @@ from sdfgad.frontend.duplicates import as_dict, as_tuple, deep, fields_of, of_da
 from sdfgad.frontend.elementwise import int_ix, int_value
 from sdfgad.frontend.generators import Yielding, listed, only_numbers, suspended
 from sdfgad.frontend.liveness import own_walk
+from sdfgad.frontend.of_numpy import called
 from sdfgad.frontend.ordered import in_order
 from sdfgad.frontend.picked import Picked
 from sdfgad.frontend.records import (
@@ -178,7 +179,7 @@ def map_(ctx: Context, function: Value, *iterables: Value) -> Value:
         made: list[Value] = []
         with held(ctx, made):
             for given in zip(*(items_of(ctx, iterated(ctx, i)) for i in iterables), strict=False):
-                made.append(ctx.invoke(ctx, function, list(given), {}))
+                made.append(called(ctx, function, list(given)))
         return ListValue(made, len(ctx.builder.regions))
 
     return Iterated([calls], len(ctx.builder.regions), (function, *iterables))

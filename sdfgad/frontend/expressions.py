@@ -18,7 +18,7 @@ from sdfgad.frontend.chosen_items import item_by_text, item_chosen
 from sdfgad.frontend.chosen_texts import ChosenText
 from sdfgad.frontend.comprehensions import comprehension, dict_comprehension, generator, set_comprehension
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import describe, strong
+from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.grown import columns
 from sdfgad.frontend.ignored import ignore, is_ignored
 from sdfgad.frontend.indexing import subscript
@@ -26,6 +26,7 @@ from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.known import is_known, of_objects
 from sdfgad.frontend.meshes import Mesh, at_places, part_of_mesh
 from sdfgad.frontend.none_or import asked, told_way
+from sdfgad.frontend.of_numpy import of_numpy
 from sdfgad.frontend.operands import in_turn, waiting
 from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.raising import bound, definite
@@ -51,7 +52,6 @@ from sdfgad.frontend.values import (
 )
 from sdfgad.frontend.views import check_fresh, to_int
 
-_GIVE_PYTHONS = (np.real, np.imag, np.size, np.count_nonzero)  # functions of NumPy's that give numbers of Python's
 _OPERATORS: Mapping[type, np.ufunc] = MappingProxyType({
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide,
     ast.FloorDiv: np.floor_divide, ast.Mod: np.remainder, ast.Pow: np.power, ast.MatMult: np.matmul,
@@ -330,17 +330,7 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     if not all(isinstance(k, str) for k in keywords):
         raise ctx.refuse("** arguments whose names are no text", code="SG102")
     made = ctx.invoke(ctx, callee, arguments, keywords)
-    return _of_numpy(ctx, callee, made)
-
-
-def _of_numpy(ctx: Context, callee: Value, made: Value) -> Value:
-    """What a function of NumPy's gives for numbers of Python's is none of these: np.power(2, 3) * x is a double, and so
-    is np.ravel(2.0) * x."""
-    of_numpy = isinstance(callee, np.ufunc) or str(getattr(callee, "__module__", "")).startswith("numpy")
-    if of_numpy and callee not in _GIVE_PYTHONS and isinstance(made, ArrayValue) and made.weak:
-        return strong(ctx, made)
-    number = np.asarray(made)[()] if isinstance(made, (bool, int, float, complex)) else made
-    return number if isinstance(callee, np.ufunc) and isinstance(number, np.generic) else made
+    return of_numpy(ctx, callee, made)
 
 
 def _dict(ctx: Context, node: ast.Dict) -> Value:

@@ -18,6 +18,7 @@ from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, int_ix, int_value
 from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.of_numpy import called
 from sdfgad.frontend.picked import Picked
 from sdfgad.frontend.settled import Endless, begin_to_use, taken
 from sdfgad.frontend.values import Applied, ArrayValue, Grown, Iterated, Rows, Value, ViewValue, contained, is_number
@@ -88,7 +89,7 @@ def reduce(ctx: Context, function: Value, iterable: Value, *initial: Value) -> V
         raise ctx.refuse("functools.reduce of nothing", "give an initial value", "SG102")
     value = items[0]
     for k, item in enumerate(items[1:], start=1):
-        value = ctx.invoke(ctx, function, [value, item], {})
+        value = called(ctx, function, [value, item])
         if k % STORED == 0:
             value = kept(ctx, value)
     return value
@@ -97,7 +98,7 @@ def reduce(ctx: Context, function: Value, iterable: Value, *initial: Value) -> V
 def accumulate(ctx: Context, iterable: Value, func: Value = None, *, initial: Value = None) -> Value:
     items = [kept(ctx, v) for v in (() if initial is None else (initial,)) + tuple(items_of(ctx, iterable))]
     step = operator.add if func is None else func
-    return picked(ctx, lambda: itertools.accumulate(items, lambda a, b: kept(ctx, ctx.invoke(ctx, step, [a, b], {}))),
+    return picked(ctx, lambda: itertools.accumulate(items, lambda a, b: kept(ctx, called(ctx, step, [a, b]))),
                   (iterable,))
 
 
@@ -153,7 +154,7 @@ def tee(ctx: Context, iterable: Value, n: Value = 2) -> Value:
 
 
 def starmap(ctx: Context, function: Value, iterable: Value) -> Value:
-    return picked(ctx, lambda: (kept(ctx, ctx.invoke(ctx, function, items_of(ctx, v), {}))
+    return picked(ctx, lambda: (kept(ctx, called(ctx, function, items_of(ctx, v)))
                                 for v in items_of(ctx, iterable)), (iterable,))
 
 

@@ -1,6 +1,9 @@
 """Functions of integers, booleans and single precision: dtypes and values as NumPy and SciPy have them."""
 from __future__ import annotations
 
+import functools
+import itertools
+
 import numpy as np
 import pytest
 
@@ -15,6 +18,15 @@ J = np.array([2, 7, 1, 8, 2, 8], np.int32)
 F = np.linspace(0.1, 2.0, 6, dtype=np.float32)
 N = np.array([np.nan, 1.0, -np.inf, np.inf, -0.0, 2.0])
 B = np.array([True, False, True, True, False, False])
+
+
+
+def counted():
+    n = 0
+    while n < 3:
+        n += 1
+    return n
+
 
 PROGRAMS = {
     "integers": lambda i, j, f, n, b: (np.fmod(i, j), np.fmod(i, -2), np.fmod(b, i), np.nanmax(i), np.nanmin(j, axis=0),
@@ -46,6 +58,11 @@ PROGRAMS = {
         np.ravel(2) * f, np.reshape(2.0, (1,)) * f, np.broadcast_to(2.0, 6) * f, np.expand_dims(2, 0) * f,
         np.squeeze(2.0) * f, np.transpose(0.5) * f, np.append(2, f), np.einsum(",i", 2.0, f), np.vdot(2.0, f[0]),
         np.tensordot(0.5, f, 0), np.real(2.0) * f, abs(-2) * f),
+    "numbers of Python's, called by others": lambda i, j, f, n, b: (
+        list(map(np.ravel, [2.0]))[0] * f, functools.partial(np.power, 2.0)(2) * f,
+        functools.reduce(np.add, [1.0, 2.0]) * f, list(itertools.accumulate([1.0, 2.0], np.add))[1] * f,
+        functools.partial(np.real, 2.0)() * f, sum(map(abs, [1.0, -2.0])) * f, counted() * f, np.square(counted()) * f,
+        np.maximum(counted(), 2) * f),
     "turns": lambda i, j, f, n, b: (np.unwrap(i), np.unwrap(f * 9), np.unwrap(j.astype(np.uint32))),
     "powers of none": lambda i, j, f, n, b: np.linalg.matrix_power(np.reshape(np.outer(i, i), (4, 3, 3)), 0),
     "without NaN": lambda i, j, f, n, b: (np.nanprod(n, keepdims=True), np.nanprod(f, 0, np.float64),

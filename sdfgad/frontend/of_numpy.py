@@ -1,0 +1,35 @@
+"""What functions of NumPy's give, called by whatever way: numbers of NumPy's, also for numbers of Python's."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import INT, strong
+from sdfgad.frontend.values import Applied, ArrayValue, IntValue, Value
+
+_GIVE_PYTHONS = (np.real, np.imag, np.size, np.count_nonzero)
+"""Functions of NumPy's that give numbers of Python's."""
+
+
+def called(ctx: Context, callee: Value, arguments: Sequence[Value]) -> Value:
+    """A call that a function of Python's makes, as `map` does."""
+    return of_numpy(ctx, callee, ctx.invoke(ctx, callee, arguments, {}))
+
+
+def of_numpy(ctx: Context, callee: Value, made: Value) -> Value:
+    """What a function of NumPy's gives for numbers of Python's is none of these: np.power(2, 3) * x is a double, and so
+    is np.ravel(2.0) * x."""
+    while isinstance(callee, (Applied, partial)):
+        callee = callee.function if isinstance(callee, Applied) else callee.func
+    ufunc = isinstance(callee, np.ufunc)
+    if not ufunc and not str(getattr(callee, "__module__", "")).startswith("numpy") or callee in _GIVE_PYTHONS:
+        return made
+    if isinstance(made, ArrayValue) and made.weak:
+        return strong(ctx, made)
+    if ufunc and isinstance(made, IntValue) and made.dtype is None:
+        return IntValue(made.ix, INT)
+    number = np.asarray(made)[()] if isinstance(made, (bool, int, float, complex)) else made
+    return number if ufunc and isinstance(number, np.generic) else made

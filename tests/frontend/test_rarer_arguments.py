@@ -40,6 +40,7 @@ def begun_again(a, x):
     return y
 
 
+FLAGS = np.array([False, True, True, False])
 PROGRAMS = {
     "sign of a sum": lambda a, x: np.prod(
         special.logsumexp(a, 1, np.array([1.0, -3.0, 1.0, 0.5]), True, True), axis=0),
@@ -55,6 +56,9 @@ PROGRAMS = {
         np.insert(a, slice(None, None, 2), a[1:] * x, axis=0)[0] + np.insert(x, slice(0, 3, 2), x[1:3])[2]),
     "delete by flags": lambda a, x: (
         np.delete(a, [True, False, True], axis=0)[0] * np.delete(x, [False, False, True, False])[2]),
+    "delete by a tuple and an array of flags": lambda a, x: (
+        np.delete(x, (True, False, True, False))[0] * np.sum(np.delete(x, FLAGS)) + np.delete(x, np.int64(-1))[2]
+        + np.sum(np.delete(x, x > 0.3) ** 2)),
     "convolve along an axis": lambda a, x: signal.fftconvolve(a, a[:2] * x[0], axes=0) * x[1],
     "of the same size": lambda a, x: signal.fftconvolve(a, x[None, :3], "same", axes=-1),
     "mean between limits": lambda a, x: stats.tmean(a, (-0.5, None)) + stats.tmean(a, (-0.9, 0.9), (False, 1), 0) * x,

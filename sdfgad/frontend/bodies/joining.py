@@ -35,15 +35,13 @@ def _side_by_side(parts, ndim):
 def delete(arr, obj, axis=None):
     rows = np.ravel(arr) if axis is None else np.moveaxis(arr, axis, 0)
     n = rows.shape[0]
-    if isinstance(obj, slice):
-        gone = list(range(n)[obj])
-    elif isinstance(obj, (list, np.ndarray)) and np.asarray(obj).dtype == bool:
-        if len(obj) != n:
+    if not isinstance(obj, slice) and np.asarray(obj).dtype == bool:
+        if np.shape(obj) != (n,):
             raise ValueError("a mask that is not as long as the axis")
-        gone = [k for k in range(n) if obj[k]]
+        kept = rows[np.setdiff1d(np.arange(n), np.flatnonzero(obj))]
     else:
-        gone = [range(n)[k] for k in ([obj] if isinstance(obj, int) else obj)]
-    kept = rows[[k for k in range(n) if k not in gone]]
+        gone = range(n)[obj] if isinstance(obj, slice) else [range(n)[k] for k in ([obj] if np.ndim(obj) == 0 else obj)]
+        kept = rows[[k for k in range(n) if k not in gone]]
     return kept if axis is None else np.moveaxis(kept, 0, axis)
 
 

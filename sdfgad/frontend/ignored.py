@@ -26,14 +26,14 @@ CHANGES = frozenset({
 
 def is_ignored(callee: Value) -> bool:
     """Whether a call only tells somebody something: `print`, loggers, `warnings.warn`, writing to the terminal."""
-    if callee is print or callee is warnings.warn or callee in _FILTERS:
+    if any(callee is f for f in (print, warnings.warn, *_FILTERS)):  # objects may have an equality of their own
         return True
     name, owner = getattr(callee, "__name__", ""), getattr(callee, "__self__", None)
     if isinstance(owner, (logging.Logger, logging.LoggerAdapter)):
         return name in _LEVELS
     if isinstance(callee, FunctionType) and callee.__module__ == "logging":
         return name in _LEVELS
-    return owner is not None and owner in (sys.stdout, sys.stderr) and name in ("write", "flush")
+    return owner is not None and any(owner is f for f in (sys.stdout, sys.stderr)) and name in ("write", "flush")
 
 
 def ignore(ctx: Context, node: ast.Call, callee: Value) -> None:

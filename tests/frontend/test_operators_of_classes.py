@@ -248,12 +248,27 @@ class Samples:
         return None
 
 
-AT, SAMPLES = Places(), Samples(np.array([1.0, 2.0, 3.0]))
+class Gain:
+    def __init__(self, by):
+        self.by = by
+
+    def __eq__(self, other):
+        return self.by == other.by
+
+    def __call__(self, x):
+        return self.by * x
+
+
+AT, SAMPLES, GAIN = Places(), Samples(np.array([1.0, 2.0, 3.0])), Gain(3.0)
 
 
 def at_places(x):
     y, inside = x.reshape(2, 2), Places()
     return np.sum(y[AT[1:, 0]]) ** 2 + y[AT[0, 1]] * len(AT) + np.sum(y[inside[..., 1]] ** 3)
+
+
+def called_with_an_equality(x):
+    return np.sum(GAIN(x) ** 2) * Gain(2.0)(x[0]) if GAIN == Gain(3.0) else x[0]
 
 
 def of_outside(x):
@@ -267,7 +282,7 @@ def of_outside(x):
 
 @pytest.mark.parametrize("fn", [
     rotated, summed, in_a_loop, summed_in_a_loop, in_containers, of_numbers, of_arrays, behind_numbers, behind_arrays,
-    hierarchy, iterated, at_places, of_outside])
+    hierarchy, iterated, at_places, of_outside, called_with_an_equality])
 def test_derivatives(fn):
     check_both_modes(fn, (X,))
 

@@ -24,6 +24,8 @@ _MOST = 256
 _LONGEST = 2048
 """Points of loops and maps that are run."""
 _KINDS = frozenset("iub")
+_OF_CONSTANTS = frozenset("iu")
+"""What later calls look at, whether it still is the same; flags from outside are read in each call."""
 _FILLS = (0, 77)
 
 World = dict[str, np.ndarray]
@@ -110,8 +112,12 @@ class ExactIntegers:
         """Copies of what these arrays hold, new ones for those that are made inside; None if one is not known."""
         found: tuple[World, World] = {}, {}
         for name in names:
-            data = self.constants.get(name)
-            known = (data, data) if data is not None else (self.begun if name in inner else self.held).get(name)
+            if (data := self.constants.get(name)) is not None:
+                if data.dtype.kind not in _OF_CONSTANTS:
+                    return None
+                found[0][name] = found[1][name] = data  # nothing writes it
+                continue
+            known = (self.begun if name in inner else self.held).get(name)
             if known is None or known[0].dtype.kind not in _KINDS:
                 return None
             for world, values in zip(found, known, strict=True):

@@ -39,10 +39,8 @@ def exact_array(ctx: Context, value: ArrayValue) -> np.ndarray | None:
 
 def _stay(ctx: Context, arrays: Iterable[str]) -> bool:
     """Whether arrays hold the same in every iteration of the loops here: noted, as it is wrong where one of them is
-    stored into further down."""
+    stored into further down. Whether integers from outside still are the same, later calls look."""
     builder = ctx.builder
-    if not {stored.view.array for _, stored in ctx.outside.values()}.isdisjoint(arrays):
-        return False  # what arrays from outside hold may be another number in a later call
     inner = [a for a in arrays if a not in builder.constants and builder.inner(a)]
     if any(a in builder.assumed.fragile or a in builder.managed for a in inner):
         return False  # what loops hand on changes with them

@@ -8,6 +8,7 @@ import pytest
 
 import sdfgad
 from tests.frontend.checking import check_both_modes
+from tests.support.interpreted import interpreted
 
 COUNTS = np.array([2, 1, 1])
 
@@ -169,6 +170,30 @@ def test_integers_from_outside_are_looked_at_again(monkeypatch: pytest.MonkeyPat
     assert gradient(x).tolist() == [2, 2, 2, 2, 0]
     counts[0] = 3
     assert gradient(x).tolist() == [2, 2, 2, 2, 2]
+
+
+FLAGS = np.array([True, False, True])
+
+
+def told_by_flags(x):
+    counts = np.zeros(2, dtype=int)
+    if FLAGS[1]:
+        counts[0] = 1
+    counts[1] = FLAGS[1] * 3
+    return np.sum(x[:counts[1]] ** 2) * x[FLAGS.sum()] * x[counts[0]]
+
+
+@pytest.mark.parametrize("fn", [told_by_flags, lambda x: x[np.count_nonzero(FLAGS)], lambda x: x[:COUNTS[0] + 1] ** 2,
+                                lambda x: np.ones(COUNTS[1] * 2) * x[np.cumsum(FLAGS)[1]]])
+def test_arrays_from_outside_are_looked_at_in_each_call(fn: Callable[..., object], monkeypatch: pytest.MonkeyPatch):
+    x = np.linspace(0.5, 2.0, 5)
+    monkeypatch.setitem(globals(), "COUNTS", counts := np.array([2, 1, 1]))
+    monkeypatch.setitem(globals(), "FLAGS", flags := np.array([True, False, True]))
+    with interpreted():
+        taken = sdfgad.forward(fn)
+        for _ in range(3):
+            np.testing.assert_allclose(taken(x), fn(x), rtol=1e-14)
+            counts[:2], flags[1] = counts[:2] + 1, not flags[1]
 
 
 def of_outside(x):

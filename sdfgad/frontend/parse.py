@@ -31,6 +31,7 @@ from sdfgad.frontend.numpy_table import METHODS
 from sdfgad.frontend.outside import outside, settle_contents
 from sdfgad.frontend.replaced import ReplacedFunction
 from sdfgad.frontend.sharing import refuse_stale
+from sdfgad.frontend.sizes import check_sized
 from sdfgad.frontend.source import SourceText, code_of, is_wrapper, method_of, undecorated
 from sdfgad.frontend.statements import execute
 from sdfgad.frontend.surroundings import Surroundings
@@ -387,8 +388,8 @@ def _returned(ctx: Context, value: Value) -> Any:
         found = ctx.builder.materialise(value, "result")
         if found.view.array in ctx.builder.shared.stale:
             raise refuse_stale(ctx.here, ctx.builder.shared, found.view.array, "a result")
-        # Nobody reads an index once the program has run. Calls make room for results: constants have theirs.
-        own = not view_elems(found.view) and found.view.array not in ctx.builder.constants
+        check_sized(ctx, found)
+        own = not view_elems(found.view) and found.view.array not in ctx.builder.constants  # these have their room
         return (found if own else ctx.builder.fresh_copy(found, "result")).view
     if isinstance(value, Reading):
         raise ctx.refuse("what a clock shows as a return value", "measure the time around the call", "SG109")

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.references import references
-from sdfgad.frontend.values import Value
+from sdfgad.frontend.values import ArrayValue, Value
 from sdfgad.ir.index import Ix
 
 
@@ -24,3 +24,11 @@ def as_integer(ctx: Context, value: Value, otherwise: str = "") -> str:
     one = len(names) == 1
     return (f"pass {' and '.join(map(repr, names))} as {'an integer' if one else 'integers'}, {names[0]}=10 and not "
             f"{names[0]}=10.0: integers are known before the call")
+
+
+def check_sized(ctx: Context, result: ArrayValue) -> None:
+    """Calls make room for results before they run, and nobody reads an index behind the run."""
+    for n in result.shape:
+        if n.elems:
+            raise ctx.refuse(f"a return value of a size only known at run time: {n}", as_integer(
+                ctx, n, "return an array of a fixed size, or what is computed from its part"), "SG103")

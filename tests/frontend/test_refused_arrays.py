@@ -18,6 +18,16 @@ CASES: list[Refusal] = []
 refused = collector(CASES)
 
 
+@refused(0, "a return value of a size only known at run time", X)
+def as_long_as_data_say(x):
+    return x[:np.argmax(x)] * 2
+
+
+@refused(0, "a return value of a size only known at run time", X)
+def parts_as_long_as_data_say(x):
+    return np.sum(x), [x[np.argmin(x):]]
+
+
 @refused(1, "a boolean mask combined with other indices", A)
 def mask_behind_a_slice(a):
     return np.stack([a, a], axis=2)[:, a[0] > 0].sum()

@@ -64,8 +64,10 @@ def test_in_a_loop_inside() -> None:
     (CLEAR, SUM, total(S * 0.5), one("w", (), V)),
     (CLEAR, SUM, one("w", (), at("w") * 0.5), total(S * at("w"))),
     (SUM, total(S * 0.5)),
+    (CLEAR, SUM, total(at("c", "t") * S + S)),
+    (CLEAR, SUM, total(S * (0.5 - at("c", "t")))),
 ], ids=["square", "inverse", "read again", "added twice", "divided by the step", "of the total", "total is read",
-        "factor changes", "never cleared"])
+        "factor changes", "never cleared", "two factors", "a difference of factors"])
 def test_what_has_to_stay_in_its_step(body: tuple[Map, ...]) -> None:
     made = split(CLEAR, MADE, steps(MOVED, *body))
     assert not any(n.startswith("s_points") for n in made.arrays), program_text(made)

@@ -118,7 +118,8 @@ def _sums_into(block: Block, k: int, loop: Loop, program: Program, users: Mappin
         return None
     found = [_scaled(block[:k], part, total, loop, program, users) for part in terms]
     known = [one for one in found if one is not None]
-    return known if len(known) == len(found) else None
+    # A sum in two terms has a factor in each, and its own terms take one only.
+    return known if len({id(one.clear) for one in known}) == len(found) else None
 
 
 def _only_adds(stmt: Stmt, name: str) -> bool:

@@ -60,16 +60,16 @@ def test_what_others_set_meanwhile_stays(before: tuple[int, int, int]) -> None:
 
 
 def test_a_gradient_is_made_so(before: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    seen, parse = [], pipeline.parse
+    seen, translated = [], pipeline.translated
 
     def watched(*given: Any) -> Any:
         seen.append(gc.get_threshold()[0])
-        return parse(*given)
+        return translated(*given)
 
     def energy(x):
         return np.sum(x * x)
 
-    monkeypatch.setattr(pipeline, "parse", watched)
+    monkeypatch.setattr(pipeline, "translated", watched)
     sdfgad.grad(energy)(np.ones(3))
     assert seen and min(seen) > before[0]
     assert gc.get_threshold() == before

@@ -183,13 +183,14 @@ def known_kernels(chosen: tuple[str, ...], suite: str) -> tuple[str, ...]:
 def run(options: Options, outputs: Outputs) -> int:
     """Measure, write, show; the exit code."""
     progress = Console(stderr=True, highlight=False)
-    here, part = machine(), part_file(outputs.json)
-    rows = _resumed(options, here, part) if outputs.resume and part else {}
+    part = part_file(outputs.json)
+    rows = _resumed(options, part) if outputs.resume and part else {}
     left = replace(options, kernels=tuple(name for name in options.kernels if name not in rows))
     if rows:
         progress.print(f"{len(rows)} of {len(options.kernels)} kernels are in {part}", markup=False)
     with terminable(), tempfile.TemporaryDirectory(prefix="sdfgad-bench-") as folder:
         preparation = prepared(left, Path(folder), _reporter(progress))
+        here = machine()
         try:
             for row in measured(left, Path(folder), _reporter(progress)):
                 rows[row.kernel] = row
@@ -210,10 +211,10 @@ def run(options: Options, outputs: Outputs) -> int:
     return exit_code(result)
 
 
-def _resumed(options: Options, here: Machine, part: Path) -> dict[str, Row]:
+def _resumed(options: Options, part: Path) -> dict[str, Row]:
     """What the stopped run left; a usage error where there is nothing, or where it does not fit this run."""
     try:
-        return finished_rows(part, options, here)
+        return finished_rows(part, options, machine())
     except OSError as error:
         raise click.UsageError(f"cannot go on from {part}: {error.strerror}") from error
     except ValueError as error:

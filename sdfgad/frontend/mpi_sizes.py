@@ -39,7 +39,8 @@ def of_buffers(rule: Callable[..., Value], share: Share, rooted: str = "") -> Ca
         given.apply_defaults()
         sent, place = (_buffer(ctx, given.arguments.get(n, given.arguments.get("buf"))) for n in ("sendbuf", "recvbuf"))
         known, exact = None, ctx.builder.held.exact
-        if _of_sizes(sent) or _of_sizes(place):
+        # Without a place of its own a rank is refused, and must not leave others with a question.
+        if (_of_sizes(sent) or _of_sizes(place)) and (place is None or isinstance(place, ViewValue)):
             known = _known(ctx, comm, sent, given.arguments.get("root", 0), rooted)
         before = exact.held.get(place.view.array) if isinstance(place, ViewValue) else None
         rule(ctx, comm, *values, **more)

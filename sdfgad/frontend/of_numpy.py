@@ -25,7 +25,8 @@ def of_numpy(ctx: Context, callee: Value, made: Value) -> Value:
     while isinstance(callee, (Applied, partial)):
         callee = callee.function if isinstance(callee, Applied) else callee.func
     ufunc = isinstance(callee, np.ufunc)
-    if not ufunc and not str(getattr(callee, "__module__", "")).startswith("numpy") or callee in _GIVE_PYTHONS:
+    if not ufunc and not str(getattr(callee, "__module__", "")).startswith("numpy") or any(
+            callee is f for f in _GIVE_PYTHONS):
         return made
     if isinstance(made, ArrayValue) and made.weak:
         return strong(ctx, made)

@@ -26,7 +26,7 @@ from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.known import is_known, of_objects
 from sdfgad.frontend.meshes import Mesh, at_places, part_of_mesh
 from sdfgad.frontend.none_or import asked, told_way
-from sdfgad.frontend.of_numpy import of_numpy
+from sdfgad.frontend.of_numpy import handed, of_numpy
 from sdfgad.frontend.operands import in_turn, waiting
 from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.raising import bound, definite
@@ -329,7 +329,7 @@ def _call(ctx: Context, node: ast.Call) -> Value:
             raise ctx.refuse("** arguments that are not a dictionary", code="SG102")
     if not all(isinstance(k, str) for k in keywords):
         raise ctx.refuse("** arguments whose names are no text", code="SG102")
-    made = ctx.invoke(ctx, callee, arguments, keywords)
+    made = ctx.invoke(ctx, callee, handed(callee, arguments), keywords)
     return of_numpy(ctx, callee, made)
 
 

@@ -15,6 +15,7 @@ from sdfgad.frontend.elementwise import apply, as_array, convert, describe, fold
 from sdfgad.frontend.generators import Yielding, listed
 from sdfgad.frontend.grown import as_data
 from sdfgad.frontend.reductions import sum_
+from sdfgad.frontend.run_integers import int_dtype
 from sdfgad.frontend.settled import taken, unused
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -78,7 +79,9 @@ def _better(ctx: Context, ufunc: np.ufunc, best: Value, other: Value) -> Value:
     if is_int(best) and is_int(other):
         scope = ctx.builder.scope
         pick = scope.greatest if ufunc is np.greater else scope.least
-        return int_value(pick(int_ix(best), int_ix(other)))
+        kinds = [getattr(v, "dtype", None) for v in (best, other)]
+        ctx.mixed |= (kinds[0] is None) != (kinds[1] is None)
+        return int_value(pick(int_ix(best), int_ix(other)), int_dtype(best, other))
     parts = [as_array(ctx, v) for v in (best, other)]
     if any(p.shape for p in parts):
         raise ctx.refuse("the builtin extremum of arrays", "use np.maximum or np.minimum", "SG107")

@@ -16,7 +16,15 @@ _GIVE_PYTHONS = (np.real, np.imag, np.size, np.count_nonzero)
 
 def called(ctx: Context, callee: Value, arguments: Sequence[Value]) -> Value:
     """A call that a function of Python's makes, as `map` does."""
-    return of_numpy(ctx, callee, ctx.invoke(ctx, callee, arguments, {}))
+    return of_numpy(ctx, callee, ctx.invoke(ctx, callee, handed(callee, arguments), {}))
+
+
+def handed(callee: Value, arguments: Sequence[Value]) -> Sequence[Value]:
+    """What a ufunc gets: numbers of NumPy's where all are Python's, as np.add(True, True) is True and no 2."""
+    if not isinstance(callee, np.ufunc) or not all(type(a) in (bool, int, float, complex) for a in arguments):
+        return arguments
+    found = [np.asarray(a)[()] for a in arguments]
+    return found if all(isinstance(a, np.generic) for a in found) else arguments
 
 
 def of_numpy(ctx: Context, callee: Value, made: Value) -> Value:

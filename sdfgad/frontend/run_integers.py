@@ -28,9 +28,9 @@ def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
 def _integers(ctx: Context, ufunc: np.ufunc, a: Value, b: Value) -> Value | None:
     """Arithmetic that stays an index: None where indices cannot express it."""
     if not (is_int(a) and is_int(b)) or not (isinstance(a, IntValue) or isinstance(b, IntValue)) or wraps(
-            _int_dtype(a, b)):
+            int_dtype(a, b)):
         return None
-    fn, left, right, dtype = UFUNCS.get(ufunc, ""), int_ix(a), int_ix(b), _int_dtype(a, b)
+    fn, left, right, dtype = UFUNCS.get(ufunc, ""), int_ix(a), int_ix(b), int_dtype(a, b)
     if ufunc is np.power and right.const is not None and 0 <= right.const <= _MOST_FACTORS:
         found = math.prod([left] * right.const, start=ix(1))
     elif fn in AS_INDEX:
@@ -40,7 +40,8 @@ def _integers(ctx: Context, ufunc: np.ufunc, a: Value, b: Value) -> Value | None
     return int_value(found, dtype) if _has_room(ctx, found, dtype) else None
 
 
-def _int_dtype(a: Value, b: Value) -> np.dtype | None:
+def int_dtype(a: Value, b: Value) -> np.dtype | None:
+    """The dtype of what is computed of two integers, None of Python's."""
     strong = [v.dtype for v in (a, b) if getattr(v, "dtype", None) is not None]
     return np.result_type(*strong) if strong else None
 

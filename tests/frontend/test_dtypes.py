@@ -63,6 +63,10 @@ PROGRAMS = {
         functools.reduce(np.add, [1.0, 2.0]) * f, list(itertools.accumulate([1.0, 2.0], np.add))[1] * f,
         functools.partial(np.real, 2.0)() * f, sum(map(abs, [1.0, -2.0])) * f, counted() * f, np.square(counted()) * f,
         np.maximum(counted(), 2) * f),
+    "flags and numbers of Python's": lambda i, j, f, n, b: (
+        np.add(True, True) * f, np.multiply(True, True), np.square(True) * f, np.abs(True) * f,
+        np.add(2 ** 62, 2 ** 62), np.divide(1, 0), np.subtract(1, True), functools.reduce(np.add, [True, True])),
+    "the larger place": lambda i, j, f, n, b: (max(np.argmax(i), 1) * f, min(3, np.argmin(j)) * f, max(1, len(f)) * f),
     "turns": lambda i, j, f, n, b: (np.unwrap(i), np.unwrap(f * 9), np.unwrap(j.astype(np.uint32))),
     "powers of none": lambda i, j, f, n, b: np.linalg.matrix_power(np.reshape(np.outer(i, i), (4, 3, 3)), 0),
     "without NaN": lambda i, j, f, n, b: (np.nanprod(n, keepdims=True), np.nanprod(f, 0, np.float64),

@@ -54,8 +54,12 @@ class ExactIntegers:
         """A statement has been written down. born: the block in which each array was made; here: the one it is in.
         Whatever way the program has taken since an array of this block was made, it comes by here; what arrays of
         blocks around it hold may be another number in each iteration."""
-        if not self.held and not self.begun:
-            return
+        if self.held:
+            self._follow(stmt, born, here)
+        if self.begun and children(stmt):  # what was made inside holds behind it what its last iteration has left
+            self.begun = {n: pair for n, pair in self.begun.items() if len(born.get(n, ())) <= len(here)}
+
+    def _follow(self, stmt: Stmt, born: Mapping[str, Block], here: Block) -> None:
         written, names = within(stmt)[1] & self.held.keys(), frozenset().union(*within(stmt))
         inner = {n for n in names if len(born.get(n, ())) > len(here)}
         own = all(n in self.constants or born.get(n) == here for n in names - inner)
@@ -65,8 +69,6 @@ class ExactIntegers:
                 del self.held[name]
             else:
                 self.held[name] = behind[0][name], behind[1][name]
-        if children(stmt):  # what was made inside holds behind it what its last iteration has left
-            self.begun = {n: pair for n, pair in self.begun.items() if len(born.get(n, ())) <= len(here)}
 
     def learn(self, view: View, values: np.ndarray, before: Pair) -> None:
         """A part of an array holds these numbers now, as a message has brought them; the rest what it held before."""

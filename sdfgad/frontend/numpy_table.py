@@ -69,8 +69,9 @@ from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.known import number_of_bins, settled
 from sdfgad.frontend.masking import check_cast
 from sdfgad.frontend.places import item_at
+from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Masked, Value, ViewValue, is_int, is_number
-from sdfgad.frontend.views import check_writable, named_int
+from sdfgad.frontend.views import check_writable, named_int, to_int
 from sdfgad.ir.expr import call
 
 Rule = Callable[..., Value]
@@ -185,11 +186,13 @@ def bool_(ctx: Context, x: Value = False) -> Value:
 
 def round_(ctx: Context, a: Value, decimals: Value = 0) -> Value:
     """`np.round`."""
+    if not is_number(decimals := to_int(ctx, decimals)):
+        raise ctx.refuse(f"np.round to {describe(decimals)} places", as_integer(ctx, decimals), "SG104")
     if is_number(a):
         return np.round(a, decimals)
     value = as_array(ctx, a)
     if value.dtype.kind in "iub":
-        if value.dtype.kind == "b" or not is_number(decimals) or decimals < 0:
+        if value.dtype.kind == "b" or decimals < 0:
             raise ctx.refuse(f"np.round of {describe(value)} to {describe(decimals)} places", code="SG104")
         return convert(ctx, value, value.dtype)
     if decimals == 0:

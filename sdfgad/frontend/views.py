@@ -34,7 +34,7 @@ from sdfgad.frontend.values import (
     contained,
     is_int,
 )
-from sdfgad.ir.expr import Expr, Index, map_indices
+from sdfgad.ir.expr import Expr, Index, const, map_indices
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import View, axis
 
@@ -117,8 +117,15 @@ def exact_or_named(ctx: Context, value: ArrayValue, label: str) -> Value:
     known = exact_number(ctx, value)
     if known is None:
         return named_int(ctx, value, label)
-    ctx.builder.consume(value)
+    _stays(ctx, value, const(int(known), value.dtype))
     return known
+
+
+def _stays(ctx: Context, value: ArrayValue, e: Expr) -> None:
+    """What a number is from here on, also for whoever uses it once more: it no longer holds on to its operands."""
+    ctx.builder.consume(value)
+    if isinstance(value, Lazy) and value.stored is None:
+        value.element = lambda _: e
 
 
 def named_int(ctx: Context, value: ArrayValue, label: str) -> IntValue:
@@ -127,11 +134,13 @@ def named_int(ctx: Context, value: ArrayValue, label: str) -> IntValue:
     dtype = None if value.weak else value.dtype
     if i is not None and all(_steady(ctx, e.array) for e in i.elems):
         ctx.builder.frozen.update(e.array for e in i.elems if e.array not in ctx.builder.managed)
-        ctx.builder.consume(value)
+        _stays(ctx, value, Index(i, value.dtype))
         return IntValue(i, dtype)
     stored = ctx.builder.fresh_copy(value, label)
     ctx.builder.managed.add(stored.view.array)
-    return IntValue(elem(stored.view.array, ()), dtype)
+    found = elem(stored.view.array, ())
+    _stays(ctx, value, Index(found, value.dtype))
+    return IntValue(found, dtype)
 
 
 def _steady(ctx: Context, array: str) -> bool:

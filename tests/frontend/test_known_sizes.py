@@ -154,8 +154,24 @@ def as_often_as_an_element(x):
     return sum(rooms) * len(rooms) + sum(more) * len(more) + np.sum([x[1]] * np.array(3))
 
 
+def used_twice(x):
+    counts, places, s = np.array([3, 1, 2]), np.zeros(2, dtype=int), np.sum(np.eye(3)[np.argmax(x) % 3] * x[1:])
+    counts[0] = 2
+    for k in range(10):
+        places[1] = k % 3
+        s = s + x[places[1] + 1] * np.sum(np.tri(4)[places[1] * 1] * x)
+    return s + np.sum(np.eye(counts[0]) * x[:2]) + np.sum(np.round(x, counts[1]) * x)
+
+
+def parts_and_rows(x):
+    counts = np.array([3, 1, 2])
+    counts[0] = 2
+    return np.sum(np.split(x, counts[0])[1] ** 2) * np.insert(x, counts[1], x[3] ** 2)[1] + np.sum(
+        np.array_split(x, COUNTS[0])[0] ** 3)
+
+
 @pytest.mark.parametrize("fn", [
-    behind_a_loop, as_often_as_an_element, made, made_in_a_loop,
+    used_twice, parts_and_rows, behind_a_loop, as_often_as_an_element, made, made_in_a_loop,
     changed_in_a_loop, changed_by_data, room, by_builtins, of_places, of_a_range, of_parts,
     of_more_parts, other_functions_of_parts, written, in_a_loop, of_a_part_in_a_loop, through_a_view, on_a_condition])
 def test_sums_of_known_integers(fn: Callable[..., float]) -> None:

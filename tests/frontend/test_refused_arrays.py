@@ -28,6 +28,11 @@ def parts_as_long_as_data_say(x):
     return np.sum(x), [x[np.argmin(x):]]
 
 
+@refused(1, "np.round to an integer known only at run time", X)
+def rounded_as_data_say(x):
+    return np.round(x, np.argmax(x))
+
+
 @refused(1, "a boolean mask combined with other indices", A)
 def mask_behind_a_slice(a):
     return np.stack([a, a], axis=2)[:, a[0] > 0].sum()

@@ -49,9 +49,9 @@ def insert(arr, obj, values, axis=None):
     rows = np.ravel(arr) if axis is None else np.moveaxis(arr, axis, 0)
     if isinstance(obj, slice):
         obj = np.arange(rows.shape[0])[obj]
-    count = 1 if isinstance(obj, int) else len(obj)
+    count = 1 if np.ndim(obj) == 0 else len(obj)
     new = np.asarray(values).astype(rows.dtype)
-    if isinstance(obj, int):
+    if np.ndim(obj) == 0:
         if beyond(obj, -rows.shape[0], rows.shape[0] + 1):
             raise ValueError("a place that is out of bounds")
         if axis is None or rows.ndim == 1:

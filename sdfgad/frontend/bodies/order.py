@@ -252,7 +252,7 @@ def argpartition(a, kth, axis=-1, kind="introselect"):
 
 def _check_places(a, kth, axis):
     n = np.size(a) if axis is None else np.shape(a)[axis]
-    if any(beyond(k, -n, n) for k in ([kth] if isinstance(kth, int) else kth)):
+    if any(beyond(k, -n, n) for k in ([kth] if np.ndim(kth) == 0 else kth)):
         raise ValueError("a place that is out of bounds")
 
 

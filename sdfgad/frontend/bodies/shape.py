@@ -119,7 +119,7 @@ def rot90(m, k=1, axes=(0, 1)):
 
 
 def split(ary, indices_or_sections, axis=0):
-    if isinstance(indices_or_sections, int) and ary.shape[axis] % indices_or_sections != 0:
+    if np.ndim(indices_or_sections) == 0 and ary.shape[axis] % int(indices_or_sections) != 0:
         raise ValueError("sections of unequal size")
     return np.array_split(ary, indices_or_sections, axis)
 
@@ -127,9 +127,10 @@ def split(ary, indices_or_sections, axis=0):
 def array_split(ary, indices_or_sections, axis=0):
     rows = np.moveaxis(ary, axis, 0)
     n = rows.shape[0]
-    if isinstance(indices_or_sections, int):
-        size, more = divmod(n, indices_or_sections)
-        cuts = [k * size + min(k, more) for k in range(1, indices_or_sections)]
+    if np.ndim(indices_or_sections) == 0:
+        sections = int(indices_or_sections)
+        size, more = divmod(n, sections)
+        cuts = [k * size + min(k, more) for k in range(1, sections)]
     else:
         cuts = indices_or_sections
     ends = list(cuts) + [n]

@@ -1,14 +1,22 @@
 """Sums of a step that go into a total with a factor wait for the end of the loop, and come to the same."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import pytest
 
+import sdfgad
+from sdfgad import pipeline
 from sdfgad.codegen.cpu.schedule.rows.row_sums import split_with_sums
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt
 from sdfgad.ir.text import program_text
+from sdfgad.thresholds import changed
 from tests.codegen.build_programs import agree
 from tests.support.build import F8, at, each, one, put, span
+from tests.support.interpreted import InterpretedProgram
 from tests.support.oracle import check_same
 from tests.transform.test_step_sums import ARRAYS, HERE, LIMITS, MADE, MOVED, STEPS, in_rows, steps
 
@@ -78,3 +86,26 @@ def test_a_loop_that_does_not_run_adds_nothing() -> None:
     nothing = Loop(span("t", 0, 0), (MOVED, CLEAR, SUM, total(S / at("w"))))
     made = split(MADE, one("w", (), 0.0), nothing, each(HERE, put("x", (ix("i"),), at("y", "i"))))
     assert not any(n.startswith("s_points") for n in made.arrays)
+
+
+def objective(x: np.ndarray, c: np.ndarray, p: float) -> float:
+    """A sum with two factors, and one with a difference."""
+    total = 0.0
+    for k in range(c.shape[0]):
+        x = x + p * np.sin(x)
+        s = np.sum(x)
+        total += s * c[k] + s
+        total -= np.sum(x * x) * (c[k] - 0.5)
+    return total
+
+
+@pytest.mark.parametrize("verb", [sdfgad.forward, lambda f: sdfgad.value_and_grad(f, wrt="x")],
+                         ids=["forward", "reverse"])
+def test_each_factor_counts(monkeypatch: pytest.MonkeyPatch, verb: Callable[..., Any]) -> None:
+    monkeypatch.setattr(pipeline, "compile_program", InterpretedProgram)
+    rng = np.random.default_rng(5)
+    x, c = rng.normal(size=96), rng.normal(size=4)
+    with changed(rows=LIMITS):
+        found = verb(objective)(x, c, 0.3)
+    value = found[0] if isinstance(found, tuple) else found
+    np.testing.assert_allclose(value, objective(x, c, 0.3), rtol=1e-12)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
@@ -28,6 +27,7 @@ from sdfgad.config import chosen_target, limit_of_block, settings, within
 from sdfgad.errors import UsageError
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.ir.program import View
+from sdfgad.locks import own_lock
 from sdfgad.memory import parse_bytes
 from sdfgad.options import check_aux, check_options
 from sdfgad.pipeline import Derivative, Request
@@ -83,7 +83,7 @@ class GradFunction(DerivativeFunction):
         self._slot = f"_sdfgad_{getattr(fn, '__name__', 'grad')}"
         self._known: dict[Any, list[Derivative]] = {}
         self._repeats: dict[tuple[bool, str, Any], FastCall | None] = {}  # of the last call, with and without the value
-        self._lock = threading.Lock()
+        self._lock = own_lock(self)
         parse_bytes(memory_limit)
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -111,7 +111,7 @@ class GradFunction(DerivativeFunction):
         made = object.__new__(type(self))
         made.__dict__.update(vars(self))
         made.of, made.fn = self, MethodType(self.fn, instance)
-        made._known, made._repeats, made._lock = {}, {}, threading.Lock()
+        made._known, made._repeats, made._lock = {}, {}, own_lock(made)
         return made
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:

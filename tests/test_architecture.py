@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 # A module may import from its own layer and from those below.
 LAYERS = {
     "errors": 0, "names": 0, "callers": 0, "explanations": 0, "logs": 0, "cores": 0, "config": 0, "memory": 0,
-    "files": 0, "trees": 0, "ranks": 0, "arrays": 0, "caches": 0, "thresholds": 0, "garbage": 0,
+    "files": 0, "trees": 0, "ranks": 0, "arrays": 0, "caches": 0, "thresholds": 0, "garbage": 0, "locks": 0,
     "foreign": 0, "rooms": 0, "shown": 0, "later": 0,
     "ir": 1,
     "frontend": 2, "rules": 2,

@@ -5,11 +5,14 @@ import multiprocessing
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 
 import sdfgad
+from tests.support.interpreted import interpreted
 
 PROGRAM = """
 import multiprocessing
@@ -44,3 +47,27 @@ def test_children_of_a_process_with_threads(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(sdfgad.__file__).parent.parent)}
     done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=240, env=environment)
     assert done.stdout.split() == ["[True,", "True]", "True"], done.stderr
+
+
+def _called_in_child(gradient: Callable[[float], float], found: Connection) -> None:
+    found.send(gradient(3.0))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+def test_a_child_goes_on_where_a_thread_of_its_parent_was_at_work() -> None:
+    """The lock that the thread held would never be let go in the child."""
+    def square(x: float) -> float:
+        return x * x
+
+    fork = multiprocessing.get_context("fork")
+    mine, childs = fork.Pipe()
+    with interpreted():
+        gradient = sdfgad.grad(square)
+        with gradient._lock:
+            child = fork.Process(target=_called_in_child, args=(gradient, childs), daemon=True)
+            child.start()
+            told = mine.poll(60)
+    if not told:
+        child.kill()
+    assert told and mine.recv() == 6.0
+    child.join(60)

@@ -131,6 +131,8 @@ own.
 * A partial derivative that is infinite (`sqrt` at 0) where its cotangent is exactly zero counts as zero, in
   whatever form it stands. Where an operand of a product is itself infinite or NaN, gradient entries that have a
   term with it may be NaN, whatever the cotangent; all others are right (docs/decisions/0016).
+* A sum that each step adds to a total with a factor (`v += c[t] * np.sum(f)`) may be taken term by term, so rounding
+  differs. Where a factor or a term is infinite, such a total may be NaN where NumPy's is infinite, or infinite for NaN.
 * Integers of NumPy wrap around. Python's have 64 bits: what a loop makes larger and larger is a float where one serves
   as well (`fact = fact * k` in `x ** k / fact`), else the run ends with an OverflowError where Python's would go on.
   A float that no integer stands for becomes the smallest one, as in NumPy on x86.

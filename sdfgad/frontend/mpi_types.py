@@ -170,7 +170,7 @@ def is_of_ranks(callee: Value) -> bool:
     mpi, owner = library(), getattr(callee, "__self__", None)
     if mpi is None:
         return False
-    return is_communicator(owner) or is_request_class(owner) or callee in (mpi.Compute_dims, mpi.Wtime) or (
+    return is_communicator(owner) or is_request_class(owner) or callee is mpi.Compute_dims or callee is mpi.Wtime or (
         isinstance(callee, type) and callee.__module__ == mpi.__name__) or type(owner).__module__ == mpi.__name__
 
 

@@ -1,6 +1,7 @@
 """Operators that classes define: namedtuples, which NumPy takes for arrays where they are asked second, and objects
 behind numbers of NumPy."""
 import functools
+import importlib
 import itertools
 import operator
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
 from tests.frontend.checking import check, check_both_modes
 from tests.support.interpreted import interpreted
+from tests.support.ranks import needs_mpi
 
 X = np.array([0.5, 0.7, 1.2, 3.1])
 
@@ -311,3 +313,10 @@ def test_methods_of_objects_from_outside_are_looked_up(monkeypatch):
 def test_refused(fn):
     with pytest.raises(UnsupportedError):
         parse(fn, (X,), {})
+
+
+@needs_mpi
+def test_equality_is_not_asked_beside_mpi() -> None:
+    """Which calls are those of MPI is looked at only where it is loaded."""
+    importlib.import_module("mpi4py.MPI")
+    check_both_modes(called_with_an_equality, (X,))

@@ -9,7 +9,8 @@ import difflib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -187,21 +188,15 @@ def run(options: Options, outputs: Outputs) -> int:
     rows = _resumed(options, part) if outputs.resume and part else {}
     left = replace(options, kernels=tuple(name for name in options.kernels if name not in rows))
     if rows:
-        progress.print(f"{len(rows)} of {len(options.kernels)} kernels are in {part}", markup=False)
-    with terminable(), tempfile.TemporaryDirectory(prefix="sdfgad-bench-") as folder:
+        progress.print(f"{len(rows)} finished kernels are in {part}", markup=False)
+    with terminable(), tempfile.TemporaryDirectory(prefix="sdfgad-bench-") as folder, _told(part, rows, progress):
         preparation = prepared(left, Path(folder), _reporter(progress))
         here = machine()
-        try:
-            for row in measured(left, Path(folder), _reporter(progress)):
-                rows[row.kernel] = row
-                if part:
-                    write_atomically(part, _result(options, here, rows, outputs, preparation).to_json())
-                progress.print(f"[{len(rows)}/{len(options.kernels)}] {row.kernel}: {row.status}", markup=False)
-        except (KeyboardInterrupt, SystemExit):
-            if part and rows:
-                progress.print(f"stopped; {len(rows)} of {len(options.kernels)} kernels are in {part}: the same "
-                               "command with --resume goes on", markup=False)
-            raise
+        for row in measured(left, Path(folder), _reporter(progress)):
+            rows[row.kernel] = row
+            if part:
+                write_atomically(part, _result(options, here, rows, outputs, preparation).to_json())
+            progress.print(f"[{len(rows)}/{len(options.kernels)}] {row.kernel}: {row.status}", markup=False)
     result = _result(options, here, rows, outputs, preparation)
     write(result, outputs)
     if part:
@@ -209,6 +204,18 @@ def run(options: Options, outputs: Outputs) -> int:
     if outputs.json != "-":
         show(_screen(), result)
     return exit_code(result)
+
+
+@contextmanager
+def _told(part: Path | None, rows: Mapping[str, Row], progress: Console) -> Iterator[None]:
+    """Whoever stops the run is told how to go on."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        if part and rows:
+            progress.print(f"stopped; {len(rows)} finished kernels are in {part}: the same command with --resume "
+                           "goes on", markup=False)
+        raise
 
 
 def _resumed(options: Options, part: Path) -> dict[str, Row]:

@@ -125,7 +125,7 @@ def test_a_stopped_run_goes_on_where_it_was(quick, tmp_path, monkeypatch):
 
     monkeypatch.setattr(cli, "measured", stopped)
     answer = quick("cube", "integers", "--json", str(file))
-    assert answer.exit_code == 1 and "1 of 2 kernels are in" in answer.stderr and "--resume" in answer.stderr
+    assert answer.exit_code == 1 and "1 finished kernels are in" in answer.stderr and "--resume" in answer.stderr
     assert part.exists() and not file.exists()
     refused(quick("cube", "integers", "--json", str(file), "--resume", "--repeat", "2"), "--repeat was 1, is 2")
     assert quick("cube", "integers", "--json", str(file), "--resume").exit_code == 0

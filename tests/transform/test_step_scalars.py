@@ -3,27 +3,16 @@ from __future__ import annotations
 
 import pytest
 
-from sdfgad.codegen.cpu.schedule.rows.row_sums import split_with_sums
-from sdfgad.ir.program import Array, Loop, Map, Program, Stmt
+from sdfgad.ir.program import Loop, Map, Program
 from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import statements
-from tests.codegen.build_programs import agree
-from tests.support.build import F8, at, each, one, put, span
-from tests.support.oracle import check_same
-from tests.transform.test_step_sums import ARRAYS, HERE, LIMITS, MADE, STEPS
+from tests.support.build import at, each, one, put, span
+from tests.transform.test_scaled_sums import split
+from tests.transform.test_step_sums import HERE, MADE, STEPS
 
-WITH = {**ARRAYS, "c": Array("c", (STEPS,), F8, "argument"), "s": Array("s", (), F8), "r": Array("r", (), F8)}
 S = one("s", (), at("c", "t") * 0.5)
 MOVED = each(HERE, put("y", ("i",), at("y", "i") * at("s") + at("x", "i")))
 AGAIN = each(HERE, put("y", ("i",), at("y", "i") - at("s")))
-
-
-def split(*body: Stmt) -> Program:
-    before = Program("p", WITH, ("x", "v", "w", "c"), body)
-    after = split_with_sums(before.but(live_out=frozenset()), LIMITS)
-    check_same(before, after, tolerance=1e-12)
-    agree(after)
-    return after
 
 
 def in_strips(made: Program) -> bool:

@@ -1,6 +1,8 @@
 """Sums that steps of a loop add to let rows run through all steps, and are the same sums."""
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from sdfgad.codegen.cpu.schedule.rows.row_sums import split_with_sums
@@ -23,8 +25,9 @@ ONE = each(HERE, put("v", (1,), at("y", "i") * at("y", "i"), "+"))
 TWO = each(HERE, put("v", (2,), at("y", "i"), "+"))
 
 
-def split(*body: Stmt) -> Program:
-    before = Program("p", ARRAYS, ("x", "v", "w"), body)
+def split(*body: Stmt, arrays: Mapping[str, Array] = ARRAYS) -> Program:
+    arguments = tuple(n for n, a in arrays.items() if a.role == "argument")
+    before = Program("p", dict(arrays), arguments, body)
     after = split_with_sums(before.but(live_out=frozenset()), LIMITS)
     check_same(before, after, tolerance=1e-12)
     agree(after)

@@ -128,6 +128,8 @@ def _baseline_file(_: click.Context, __: click.Parameter, value: str | None) -> 
 @click.option("--threads", callback=_threads, metavar="LIST", help="Numbers of threads.  [default: 1 and all cores]")
 @click.option("--repeat", type=click.IntRange(1), default=10, show_default=True,
               help="Timed calls per measurement; more of very short ones, fewer of long ones.")
+@click.option("--spend", type=click.FloatRange(0, min_open=True), default=Options.spend, show_default=True,
+              help="Seconds after which a measurement is repeated no more.")
 @click.option("--memory-limit", callback=_memory_limit, metavar="BYTES",
               help='Limit of each gradient, such as 4GB, 4GiB or 80%.  [default: none]')
 @click.option("--json", "json_file", callback=_writable, metavar="FILE", help="Write the result as JSON; - for stdout.")
@@ -142,8 +144,8 @@ def _baseline_file(_: click.Context, __: click.Parameter, value: str | None) -> 
 @click.option("--suite", default=SUITE, hidden=True)
 def bench(
     kernels: tuple[str, ...], preset: str, against: tuple[str, ...], threads: tuple[int, ...], repeat: int,
-    memory_limit: str | None, json_file: str | None, html: Path | None, svg: Path | None, baseline: Baseline | None,
-    timeout: float, resume: bool, suite: str,
+    spend: float, memory_limit: str | None, json_file: str | None, html: Path | None, svg: Path | None,
+    baseline: Baseline | None, timeout: float, resume: bool, suite: str,
 ) -> None:
     """Check and time the gradients of the NPBench programs (all, or KERNELS) against NumPy and JAX.
 
@@ -164,7 +166,7 @@ def bench(
         raise click.UsageError(f"the baseline was measured at preset {baseline.preset}, not {preset}")
     options = Options(
         kernels=known_kernels(kernels, suite), preset=preset, against=against, threads=threads, repeat=repeat,
-        memory_limit=memory_limit, seconds=timeout, suite=suite,
+        memory_limit=memory_limit, seconds=timeout, spend=spend, suite=suite,
         rss_bytes=int(psutil.virtual_memory().available * MEMORY_SHARE),
     )
     sys.exit(run(options, Outputs(json_file, html, svg, baseline, resume)))

@@ -19,8 +19,6 @@ from npbench_suite.harness.timing import best
 PORTS = ("jax:idiomatic", "jax:literal", "jax:matrix")
 PRESETS = ("S", "M", "L", "paper")
 
-# Repetitions of one measurement end here, so that slow kernels do not take the whole run.
-REPETITION_SECONDS = 5.0
 Report = Callable[[Run], None]
 
 
@@ -35,6 +33,8 @@ class Options:
     repeat: int = 10
     memory_limit: str | None = None
     seconds: float = 300.0
+    # Repetitions of one measurement end here, so that slow kernels do not take the whole run.
+    spend: float = 5.0
     rss_bytes: int = 4_000_000_000
     suite: str = SUITE
 
@@ -143,7 +143,7 @@ def competitors(options: Options, kernel: Any, threads: int) -> list[str]:
 
 def _job(options: Options, kernel: str, competitor: str, threads: int, folder: Path, shared: Path) -> Job:
     return Job(kernel, competitor, threads, options.preset, options.repeat, str(folder), options.suite,
-               cache=str(shared / "cache"), budget=min(options.seconds / 8, REPETITION_SECONDS),
+               cache=str(shared / "cache"), budget=min(options.seconds / 8, options.spend),
                memory_limit=options.memory_limit)
 
 

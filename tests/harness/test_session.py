@@ -104,6 +104,11 @@ def test_a_timeout_is_a_row(stubs, tmp_path):
     assert slow.primal is not None
 
 
+def test_a_measurement_is_repeated_until_its_time_is_spent(stubs, tmp_path):
+    assert row(tmp_path, "cube", against=(), spend=1e-9).gradient.repeats == 1
+    assert row(tmp_path, "inplace", against=(), spend=5.0).gradient.repeats > 1
+
+
 def test_a_process_that_takes_too_much_memory_is_stopped(stubs, tmp_path):
     hungry = row(tmp_path, "hungry", against=(), rss_bytes=300_000_000)
     assert hungry.status == "out of memory"

@@ -13,7 +13,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, convert, describe, int_expr
 from sdfgad.frontend.layout import as_in_memory
 from sdfgad.frontend.mail import MessageStatus, PostedMessage
-from sdfgad.frontend.mpi_types import is_derived, typed_part
+from sdfgad.frontend.mpi_types import DerivedType, is_derived, typed_part
 from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewValue, is_int, is_number
 from sdfgad.frontend.views import to_int
 from sdfgad.ir.index import ix
@@ -236,19 +236,18 @@ def check_type(ctx: Context, buffer: ArrayValue) -> None:
         raise ctx.refuse("a message whose size depends on a loop or on data", "send a part of fixed size", "SG103")
 
 
-def array_and_rest(ctx: Context, value: Value) -> tuple[Value, list[Value]]:
-    """The array of a buffer, and what is said of it behind: counts and places, without the type, which is that of the
-    array."""
+def array_and_rest(ctx: Context, value: Value) -> tuple[Value, list[Value], Value]:
+    """The array of a buffer, what is said of it behind, counts and places, and the type of its elements where that is a
+    derived one."""
     if not isinstance(value, (ListValue, list, tuple)):
-        return value, []
+        return value, [], None
     items = list(items_of(ctx, value))
     kinds = [i for i in items[1:] if is_datatype(i) or is_derived(i)]
-    if any(is_derived(k) for k in kinds):
-        raise ctx.refuse("a derived datatype for parts of several sizes", "give [array, (counts, displacements)] of "
-                         "a basic type", "SG101")
-    if not items or len(kinds) > 1 or any(not _is_type(k, as_array(ctx, items[0]).dtype) for k in kinds):
+    kind = next((k for k in kinds if is_derived(k)), None)
+    basic = [] if kind is not None else kinds
+    if not items or len(kinds) > 1 or any(not _is_type(k, as_array(ctx, items[0]).dtype) for k in basic):
         raise ctx.refuse("this form of a buffer", "give [array, counts] or [array, (counts, displacements)]", "SG101")
-    return items[0], [i for i in items[1:] if not any(i is k for k in kinds)]
+    return items[0], [i for i in items[1:] if not any(i is k for k in kinds)], kind
 
 
 def size_of(buffer: ArrayValue) -> int:
@@ -256,26 +255,28 @@ def size_of(buffer: ArrayValue) -> int:
 
 
 def _typed(ctx: Context, value: Value, parts: int) -> ViewValue | None:
-    """The part of an array that `[array, type]` and `[array, count, type]` name by a derived type, else None."""
+    """The part of an array that `[array, type]` and `[array, count, type]` name by a derived type or a smaller count,
+    else None."""
     if not isinstance(value, (ListValue, list, tuple)):
         return None
     items, kinds, counts = _said(ctx, value)
-    if not kinds or not is_derived(kinds[0]):
+    if kinds and is_derived(kinds[0]):
+        return typed_part(ctx, ctx.builder.materialise(as_array(ctx, items[0]), "message"), kinds[0], counts, parts)
+    found = as_array(ctx, _array_of(ctx, value))
+    if not counts or int(counts[0]) * parts == size_of(found):
         return None
-    return typed_part(ctx, ctx.builder.materialise(as_array(ctx, items[0]), "message"), kinds[0], counts, parts)
+    return typed_part(ctx, ctx.builder.materialise(found, "message"), DerivedType(found.dtype), counts, parts)
 
 
 def _array_of(ctx: Context, value: Value) -> Value:
-    """The array of `[array, MPI.DOUBLE]` and `[array, count, MPI.DOUBLE]`, where those say nothing new."""
+    """The array of `[array, count, MPI.DOUBLE]`."""
     if type(value).__module__ == "mpi4py.MPI":  # some of its constants are numbers
         raise ctx.refuse(f"{value!r} as a buffer of this operation", "give the array itself, or a copy of it", "SG121")
     if not isinstance(value, (ListValue, list, tuple)):
         return value
-    items, kinds, counts = _said(ctx, value)
-    found = as_array(ctx, items[0])
-    if any(int(n) != size_of(found) for n in counts) or any(not _is_type(k, found.dtype) for k in kinds):
-        raise ctx.refuse("a buffer with another count or type than its array", "give a part of the array itself",
-                         "SG101")
+    items, kinds, _ = _said(ctx, value)
+    if any(not _is_type(k, as_array(ctx, items[0]).dtype) for k in kinds):
+        raise ctx.refuse("a buffer with another type than its array", "give both the same type", "SG101")
     return items[0]
 
 

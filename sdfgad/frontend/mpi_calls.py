@@ -72,9 +72,11 @@ from sdfgad.ranks import (
 
 _SUPPORTED = "see docs/distributed.md for the calls that are taken"
 _ASKS = "wait instead: what has come by then is another answer in each run"
-_ASKED = frozenset({"Get_rank", "Get_size", "Get_name", "Get_group", "Is_inter", "Get_topology"})
+_ASKED = frozenset({"Get_rank", "Get_size", "Get_name", "Get_group", "Is_inter", "Get_topology",
+                    "Get_dist_neighbors", "Get_dist_neighbors_count", "Get_neighbors", "Get_neighbors_count"})
 """Methods that only say something about a communicator."""
-_MAKERS = frozenset({"Create_cart", "Split", "Split_type", "Dup", "Clone", "Sub", "Create", "Create_group"})
+_MAKERS = frozenset({"Create_cart", "Split", "Split_type", "Dup", "Clone", "Sub", "Create", "Create_group",
+                     "Create_graph", "Create_dist_graph", "Create_dist_graph_adjacent"})
 _OF_GROUPS = frozenset({"Incl", "Excl", "Get_size", "Get_rank"})
 _OF_SEVERAL = frozenset(("Waitall", "waitall", "Startall"))
 _OF_CARTS = frozenset({"Shift", "Get_coords", "Get_topo", "Get_dim", "Get_cart_rank"})

@@ -29,8 +29,8 @@ def same_parts(ctx: Context, comm: Any, wholes: Sequence[ArrayValue], part: Arra
 def integers(ctx: Context, value: Value, count: int) -> tuple[int, ...]:
     """So many counts or places, one for each rank, which are known now."""
     data = known_integers(ctx, value)
-    items = plain_list(value) if data is None else data.tolist()
-    if not isinstance(items, (tuple, list)) or len(items) != count or not all(is_number(n) for n in items):
+    items = data.tolist() if data is not None else value if isinstance(value, range) else plain_list(value)
+    if not isinstance(items, (tuple, list, range)) or len(items) != count or not all(is_number(n) for n in items):
         raise ctx.refuse(f"{describe(value)} as counts of the {count} ranks", "give a list or tuple of integers that "
                          "are known before the call: arguments, shapes, what is computed from rank and size", "SG109")
     return tuple(int(n) for n in items)

@@ -195,8 +195,8 @@ def typed_part(ctx: Context, buffer: ViewValue, kind: Value, counts: Sequence[Va
     placed = _placed(ctx, buffer, whole) or _placed(ctx, *_in_array(ctx, buffer, whole))
     placed = placed or _in_a_row(ctx, buffer, whole)
     if placed is None:
-        raise ctx.refuse(f"a datatype that reaches beyond a buffer of {size} elements, or over the ends of its rows",
-                         "give a larger part of the array, or send a slice of it", "SG102")
+        raise ctx.refuse(f"a count or a datatype that reaches beyond a buffer of {size} elements, or over the ends of "
+                         "its rows", "give a larger part of the array, or send a slice of it", "SG102")
     return placed
 
 

@@ -1,8 +1,8 @@
-"""Collectives whose parts differ in size: `[array, counts]`, `[array, (counts, displacements)]`."""
+"""Collectives whose parts differ in size: `[array, counts]`, `[array, (counts, displacements)]`, and with a type."""
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import accumulate
 from typing import Any, TypeGuard
@@ -21,6 +21,7 @@ from sdfgad.frontend.messages import (
     size_of,
 )
 from sdfgad.frontend.mpi_given import assigned, flat_of, integers, is_in_place, part_of_flat, root_of, told_integers
+from sdfgad.frontend.mpi_types import DerivedType, derived, typed_part
 from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewValue
 from sdfgad.ir.expr import Const, Expr, call
 from sdfgad.ir.index import ix
@@ -31,16 +32,19 @@ from sdfgad.ir.program import Failure
 @dataclass(frozen=True)
 class RankParts:
     """A buffer with a part for each rank. counts: their elements; first: where each of them begins. Counts that are
-    known in the call alone say how the whole buffer is divided; that they do is looked at when the message is sent."""
+    known in the call alone say how the whole buffer is divided; that they do is looked at when the message is sent.
+    typed: the parts themselves where a derived type says where they lie; then `first` counts in the message."""
 
     buffer: ViewValue
     counts: tuple[int, ...] | tuple[Value, ...]
     first: tuple[int, ...] | None
+    typed: tuple[ViewValue, ...] = ()
 
     @property
     def packed(self) -> bool:
         """Whether the parts are the buffer, one behind the other."""
-        return self.first is None or self.first == _places(self.counts) and self.total == size_of(self.buffer)
+        return not self.typed and (self.first is None or self.first == _places(
+            self.counts) and self.total == size_of(self.buffer))
 
     @property
     def total(self) -> int:
@@ -55,51 +59,53 @@ class RankParts:
 
 def scatterv(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, root: Value = 0) -> None:
     here, rank = comm.Get_rank() == root, comm.Get_rank()
-    parts = _parts_of(ctx, comm, sendbuf, outgoing=True) if here else None
+    parts = parts_of(ctx, comm.Get_size(), sendbuf, outgoing=True) if here else None
     into = _room(ctx, parts.places[rank][1], parts.buffer) if is_in_place(recvbuf) and _known(parts, ctx) else (
         incoming_buffer(ctx, recvbuf))
     if parts:
         _check_own(ctx, parts, rank, into)
-    sent = (_joined(ctx, parts),) if parts else ()
+    sent = (joined(ctx, parts),) if parts else ()
     collective(ctx, comm, "scatterv", MessageBuffers(sent, (into,), size_of(into), into.dtype), root_of(ctx, root),
                counts=_counts(comm, parts))
 
 
 def gatherv(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value = None, root: Value = 0) -> None:
     here = comm.Get_rank() == root
-    parts = _parts_of(ctx, comm, recvbuf, outgoing=False) if here else None
+    parts = parts_of(ctx, comm.Get_size(), recvbuf, outgoing=False) if here else None
     own = _given(ctx, comm, sendbuf, parts)
     got = _room(ctx, parts.total, parts.buffer) if parts else None
     collective(ctx, comm, "gatherv", MessageBuffers((own,), () if got is None else (got,), size_of(own), own.dtype),
                root_of(ctx, root), counts=_counts(comm, parts))
     if parts and got is not None:
-        _spread(ctx, parts, got)
+        spread(ctx, parts, got)
 
 
 def allgatherv(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
-    parts = _parts_of(ctx, comm, recvbuf, outgoing=False)
+    parts = parts_of(ctx, comm.Get_size(), recvbuf, outgoing=False)
     own, got = _given(ctx, comm, sendbuf, parts), _room(ctx, parts.total, parts.buffer)
     collective(ctx, comm, "allgatherv", MessageBuffers((own,), (got,), size_of(own), own.dtype), counts=parts.counts)
-    _spread(ctx, parts, got)
+    spread(ctx, parts, got)
 
 
 def alltoallv(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
-    sent, parts = (_parts_of(ctx, comm, v, outgoing=o) for v, o in ((sendbuf, True), (recvbuf, False)))
-    own, got = _joined(ctx, sent), _room(ctx, parts.total, parts.buffer)
+    sent, parts = (parts_of(ctx, comm.Get_size(), v, outgoing=o) for v, o in ((sendbuf, True), (recvbuf, False)))
+    own, got = joined(ctx, sent), _room(ctx, parts.total, parts.buffer)
     collective(ctx, comm, "alltoallv", MessageBuffers((own,), (got,), size_of(own), own.dtype),
                counts=(*sent.counts, *parts.counts))
-    _spread(ctx, parts, got)
+    spread(ctx, parts, got)
 
 
-def _parts_of(ctx: Context, comm: Any, value: Value, outgoing: bool) -> RankParts:
+def parts_of(ctx: Context, ranks: int, value: Value, outgoing: bool) -> RankParts:
     """What a buffer says of its parts. Without counts they are as even as can be, the first ones the larger."""
-    array, rest = array_and_rest(ctx, value)
-    buffer, ranks = (outgoing_buffer if outgoing else incoming_buffer)(ctx, array), comm.Get_size()
+    array, rest, kind = array_and_rest(ctx, value)
+    buffer = (outgoing_buffer if outgoing else incoming_buffer)(ctx, array)
     if len(rest) == 1 and _is_pair(ctx, rest[0]):
         rest = list(items_of(ctx, rest[0]))
     if len(rest) > 2:
         raise ctx.refuse("this form of a buffer", "give [array, counts] or [array, (counts, displacements)]", "SG101")
     size = size_of(buffer)
+    if kind is not None:
+        return _typed_parts(ctx, buffer, derived(ctx, kind), rest, ranks)
     told = [None if n is None else told_integers(ctx, n, ranks) for n in rest]
     if any(n is not None for n in told):
         given = [n if n is not None or v is None else integers(ctx, v, ranks) for n, v in zip(told, rest, strict=True)]
@@ -112,6 +118,18 @@ def _parts_of(ctx: Context, comm: Any, value: Value, outgoing: bool) -> RankPart
         raise ctx.refuse(f"parts of {counts} elements from {first} on in a buffer of {size}", "they have to lie in it",
                          "SG102")
     return RankParts(buffer, counts, first)
+
+
+def _typed_parts(ctx: Context, buffer: ViewValue, kind: DerivedType, rest: Sequence[Value], ranks: int) -> RankParts:
+    """Counts and displacements are in items of the type, from the start of one to the start of the next."""
+    if not rest or rest[0] is None:
+        raise ctx.refuse("a derived datatype without counts", "give [array, (counts, displacements), type]", "SG101")
+    counts = integers(ctx, rest[0], ranks)
+    first = integers(ctx, rest[1], ranks) if len(rest) == 2 and rest[1] is not None else _places(counts)
+    moved = (replace(kind, first=kind.first + place * kind.extent) for place in first)
+    typed = tuple(typed_part(ctx, buffer, m, [n], 1) for m, n in zip(moved, counts, strict=True))
+    elements = tuple(size_of(part) for part in typed)
+    return RankParts(buffer, elements, _places(elements), typed)
 
 
 def _check_places(ctx: Context, counts: Sequence[Value], first: Sequence[Value]) -> None:
@@ -162,7 +180,8 @@ def _given(ctx: Context, comm: Any, sendbuf: Value, parts: RankParts | None) -> 
     """What this rank gives: what it says, or what lies in its part already."""
     rank = comm.Get_rank()
     if is_in_place(sendbuf) and _known(parts, ctx):
-        part = part_of_flat(ctx, flat_of(ctx, parts.buffer), *parts.places[rank])
+        part = flat_of(ctx, parts.typed[rank]) if parts.typed else part_of_flat(
+            ctx, flat_of(ctx, parts.buffer), *parts.places[rank])
         return ctx.builder.fresh_copy(part, "message")
     own = outgoing_buffer(ctx, sendbuf)
     if parts:
@@ -180,26 +199,34 @@ def _room(ctx: Context, count: int, like: ViewValue) -> ViewValue:
     return ctx.builder.view(ctx.builder.declare((ix(count),), like.dtype, "parts"))
 
 
-def _joined(ctx: Context, parts: RankParts) -> ViewValue:
+def joined(ctx: Context, parts: RankParts) -> ViewValue:
     """The parts one behind the other."""
     if parts.packed:
         return parts.buffer
-    flat, out, place = flat_of(ctx, parts.buffer), _room(ctx, parts.total, parts.buffer), 0
-    for first, count in parts.places:
-        if count:
-            ctx.builder.assign(part_of_flat(ctx, out, place, count), part_of_flat(ctx, flat, first, count))
+    out, place = _room(ctx, parts.total, parts.buffer), 0
+    for count, part in _each(ctx, parts, parts.buffer):
+        ctx.builder.assign(part_of_flat(ctx, out, place, count), flat_of(ctx, part))
         place += count
     return out
 
 
-def _spread(ctx: Context, parts: RankParts, got: ViewValue) -> None:
+def spread(ctx: Context, parts: RankParts, got: ViewValue) -> None:
     """Put what came in where it belongs; what lies between the parts stays."""
     if parts.packed:
         assigned(ctx, parts.buffer, got)
         return
-    flat, place = ctx.builder.fresh_copy(flat_of(ctx, parts.buffer), "spread"), 0
-    for first, count in parts.places:
-        if count:
-            ctx.builder.assign(part_of_flat(ctx, flat, first, count), part_of_flat(ctx, got, place, count))
+    whole = parts.buffer if parts.typed else ctx.builder.fresh_copy(flat_of(ctx, parts.buffer), "spread")
+    place = 0
+    for count, part in _each(ctx, parts, whole):
+        assigned(ctx, part, part_of_flat(ctx, got, place, count))
         place += count
-    assigned(ctx, parts.buffer, as_array(ctx, flat))
+    if not parts.typed:
+        assigned(ctx, parts.buffer, as_array(ctx, whole))
+
+
+def _each(ctx: Context, parts: RankParts, whole: ViewValue) -> Iterator[tuple[int, ViewValue]]:
+    """The elements and the place of each part that is not empty."""
+    flat = flat_of(ctx, whole)
+    for k, (first, count) in enumerate(parts.places):
+        if count:
+            yield count, parts.typed[k] if parts.typed else part_of_flat(ctx, flat, first, count)

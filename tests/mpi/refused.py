@@ -89,8 +89,13 @@ def typed_twice(comm, x):
 def typed_counts(comm, x):
     kind = MPI.DOUBLE.Create_contiguous(1).Commit()
     got = np.zeros(comm.size)
-    comm.Allgatherv(x[:1], [got, (1,) * comm.size, kind])  # parts of several sizes
+    comm.Allgatherv(x[:1], [got, kind])  # a derived datatype without counts
     return np.sum(got)
+
+
+def more_than_there_is(comm, x):
+    comm.Bcast([x, x.size + 1, MPI.DOUBLE])  # a count or a datatype that reaches beyond
+    return np.sum(x)
 
 
 STRUCT = MPI.Datatype.Create_struct([1, 1], [0, 8], [MPI.DOUBLE, MPI.DOUBLE])
@@ -135,4 +140,5 @@ def asked(comm, x):
 
 ALL = (pickled, one_sided, where_largest, not_waited, between, beyond, small_types, read_at_once, in_pieces,
        made_by_data, scattered_in_place, largest_complex, beyond_the_rows, typed_twice, typed_counts,
+       more_than_there_is,
        structures, turned_order, of_two_kinds, answered_at_once, asked)

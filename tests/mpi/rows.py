@@ -257,9 +257,37 @@ def typed(comm, x):
     return m[0] * np.sum(m) + n[0] * np.sum(n[1] * x) + w[:, size - 1] * w[:, 0] * x + v[0, :4] * v[1, :4] + v[0, 5]
 
 
+def typed_parts(comm, x):
+    """Blocks of columns, of several sizes and in another order, and counts that are smaller than buffers."""
+    rank, size = comm.rank, comm.size
+    kind = {"f": MPI.FLOAT, "d": MPI.DOUBLE, "F": MPI.C_FLOAT_COMPLEX, "D": MPI.C_DOUBLE_COMPLEX}[x.dtype.char]
+    m = np.outer(np.sin(x), np.concatenate([x[:2] * (r + 1.0) for r in range(size)]))
+    block = kind.Create_subarray([4, 2 * size], [4, 2], [0, 0]).Create_resized(0, 2 * x.itemsize).Commit()
+    places = [size - 1 - r for r in range(size)]
+    mine = np.zeros((4, 2), x.dtype)
+    comm.Scatterv([m, [1] * size, places, block] if rank == 0 else None, mine, root=0)
+    column = kind.Create_vector(4, 1, size + 1).Create_resized(0, x.itemsize).Commit()
+    w, last = np.ones((4, size + 1), x.dtype) * x[0], size - 1
+    counts = [0 if r == 1 and size > 2 else 1 for r in range(size)]
+    comm.Allgatherv(mine[:, 0] * x if counts[rank] else np.zeros(0, x.dtype), [w, (counts, None), column])
+    comm.Gatherv(MPI.IN_PLACE if rank == last else w[:, rank] * x, [w, ([1] * size, range(size)), column]
+                 if rank == last else None, root=last)
+    turned = np.zeros((4, size + 1), x.dtype)
+    comm.Alltoallv([w, ([1] * size, list(range(size))), column], [turned, ([1] * size, places), column])
+    right, left = (rank + 1) % size, (rank - 1) % size
+    n = np.outer(x, x)
+    comm.Sendrecv([turned, 3, kind], right, 1, [n, 3, kind], left, 1)
+    comm.Bcast([n[1:], 2, kind], root=last)
+    every = np.ones(2 * size + 1, x.dtype)
+    comm.Allgather([n[1], 2, kind], [every, 2, kind])
+    comm.Gather([n[2], 2], [every, 2] if rank == 0 else None, root=0)
+    return n[0] * x + n[1] * np.sum(w * w) + every[2 * size] * every[0] * x + n[3] * np.sum(mine)
+
+
 ROWS: Mapping[str, Callable[..., Any]] = MappingProxyType({
     f.__name__: f
-    for f in (parts, told, requests, posted, as_they_come, empties, prefixes, products, in_place, extremes, typed)})
+    for f in (parts, told, requests, posted, as_they_come, empties, prefixes, products, in_place, extremes, typed,
+              typed_parts)})
 
 
 def check_rows(names: Iterable[str], *dtypes: str, native: bool = False) -> None:

@@ -127,6 +127,27 @@ def among_neighbours(comm, x):
     return np.sum(back ** 2) + np.sum(sides)
 
 
+def among_vertices(comm, x):
+    """A graph with two edges between the same ranks, and one that only rank 0 sends along."""
+    rank, size = comm.rank, comm.size
+    right, left = (rank + 1) % size, (rank - 1) % size
+    sources = [left, left, 0] if rank == size - 1 else [left, left]
+    targets = [right, right, size - 1] if rank == 0 else [right, right]
+    graph = comm.Create_dist_graph_adjacent(sources, targets)
+    u, got = np.outer(np.sin(x[:2]), x[:len(targets)]), np.zeros(2 * len(sources))
+    graph.Neighbor_alltoall(u.T.copy(), got)
+    n = [1, 2, 3][:len(targets)]
+    more, first = np.ones(9), [4, 1, 6][:len(sources)]
+    graph.Neighbor_alltoallv([x[:sum(n)] * got[0], n], [more, ([1, 2, 3][:len(sources)], first)])
+    every = np.zeros(2 * len(graph.inedges) + 1)
+    graph.Neighbor_allgatherv([more[4:], 2, MPI.DOUBLE], [every, [2] * len(sources)])
+    ring = comm.Create_graph([2 * r + 2 for r in range(size)],
+                             [n % size for r in range(size) for n in (r - 1, r + 1)])
+    both = np.zeros((2, 2))
+    ring.Neighbor_allgather(every[:2], both)
+    return np.sum(got ** 2) + np.sum(more ** 3) + np.sum(every * x[1]) * len(graph.Get_dist_neighbors()[0]) + both[1, 0]
+
+
 def with_statuses(comm, x):
     """Waits that say whom messages are of, and one for several that is called on one of them."""
     right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
@@ -166,9 +187,9 @@ def in_groups(comm, x):
     return comm.Split_type(MPI.COMM_TYPE_SHARED).allreduce(s ** 2) * x[2]
 
 
-PROGRAMS: tuple[Callable[..., Any], ...] = (of_root, of_sums, of_loops, of_buffers, of_pairs, of_shapes, of_objects,
-                                            of_several_shapes, among_neighbours, with_statuses, until_all_agree,
-                                            in_groups)
+PROGRAMS: tuple[Callable[..., Any], ...] = (
+    of_root, of_sums, of_loops, of_buffers, of_pairs, of_shapes, of_objects, of_several_shapes, among_neighbours,
+    among_vertices, with_statuses, until_all_agree, in_groups)
 
 
 def check_sizes() -> None:

@@ -57,7 +57,7 @@ def test_three_ranks() -> None:
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
     check_silence(done.found)
-    check_rows(done.found, 10)
+    check_rows(done.found, 11)
     check_random(done.found, 12)
     check_distributed(done.found, 2)
     check_sizes(done.found)
@@ -75,7 +75,7 @@ def test_what_all_ranks_hold_alike(on_two: dict[str, Any]) -> None:
 
 
 def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
-    check_rows(on_two, 22)
+    check_rows(on_two, 24)
 
 
 def test_messages_are_under_way_while_something_is_computed(on_two: dict[str, Any]) -> None:
@@ -116,7 +116,7 @@ def test_messages_in_lower_case_on_three_ranks() -> None:
 def test_compiled_parts_prefixes_products_and_places(count: int) -> None:
     done = run(count, "rows-native", "operations-complex128", timeout=500)
     assert done.status == 0, done.err[-4000:]
-    check_rows(done.found, 21 if count > 1 else 19)
+    check_rows(done.found, 23 if count > 1 else 21)
 
 
 def test_random_programs(on_two: dict[str, Any]) -> None:
@@ -173,7 +173,7 @@ def test_another_library(count: int) -> None:
     done = run(count, "samples", "rows-native", python=OPEN_MPI, timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 8)
-    check_rows(done.found, 21 if count > 1 else 19)
+    check_rows(done.found, 23 if count > 1 else 21)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])

@@ -83,7 +83,7 @@ def check_objects(found: dict[str, Any]) -> None:
 
 def check_sizes(found: dict[str, Any]) -> None:
     sizes = {n: f for n, f in found.items() if n.startswith("sizes ")}
-    assert len(sizes) == 12
+    assert len(sizes) == 13
     assert all(f["value"] < 1e-13 and f["slope"] < 1e-7 and f["dot"] < 1e-12 for f in sizes.values()), sizes
     assert any("not made alike" in message for _, message in found["unlike sizes"]["error"])
 

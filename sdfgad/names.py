@@ -99,8 +99,22 @@ def variable_of(stem: str, variable: str) -> str:
     return f"{stem}0_{variable}"
 
 
-def fresh(base: str, taken: Container[str]) -> str:
-    """``base``, or ``base_1``, ``base_2``, ... : the first that is not in ``taken``."""
+def fresh(base: str, taken: Container[str], first: int = 1) -> str:
+    """``base``, or ``base_1``, ``base_2``, ... : one that is not in ``taken``. first: the smallest number."""
     if base not in taken:
         return base
-    return next(name for i in count(1) if (name := f"{base}_{i}") not in taken)
+    return numbered(base, taken, first)
+
+
+def numbered(base: str, taken: Container[str], first: int = 0) -> str:
+    """``base_0``, or ``base_1``, ... : one that is not in ``taken``, while the one before it is.
+
+    It is sought by doubling and halving: a long program has thousands of one kind.
+    """
+    low, high = first - 1, first
+    while f"{base}_{high}" in taken:
+        low, high = high, 2 * high + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if f"{base}_{middle}" in taken else (low, middle)
+    return f"{base}_{high}"

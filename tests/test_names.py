@@ -13,6 +13,7 @@ from sdfgad.names import (
     is_made_up,
     loop_name,
     loop_variable,
+    numbered,
     safe,
     variable,
     variable_of,
@@ -36,6 +37,22 @@ def test_generated_names_are_told_apart() -> None:
 def test_fresh_names() -> None:
     assert fresh("a", {}) == "a"
     assert fresh("a", {"a", "a_1"}) == "a_2"
+    assert fresh("a", {"a"}, first=0) == "a_0"
+    for many in range(1, 40):
+        assert numbered("a", {f"a_{k}" for k in range(many)}) == f"a_{many}"
+
+
+def test_a_name_does_not_ask_for_all_names_of_its_kind() -> None:
+    class Counted(set[str]):
+        asked = 0
+
+        def __contains__(self, name: object) -> bool:
+            self.asked += 1
+            return super().__contains__(name)
+
+    taken = Counted({"a", *(f"a_{k}" for k in range(1, 4000))})
+    assert fresh("a", taken) == "a_4000"
+    assert taken.asked < 40
 
 
 @pytest.mark.parametrize("name", ["c0", "m1", "w0_0", "_0", "_", "_k", "cell2", "p3_", "row0", "part0_i", "x1", "u_c0"])

@@ -8,6 +8,7 @@ import numpy as np
 
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array
+from sdfgad.names import fresh
 from sdfgad.rules.linearise import Tangents
 
 
@@ -49,8 +50,6 @@ class Names:
         return made
 
     def declare(self, stem: str, shape: tuple[int, ...], dtype: np.dtype, role: str = "transient") -> Array:
-        name, k = stem, 0
-        while name in self.arrays:
-            name, k = f"{stem}_{k}", k + 1
+        name = fresh(stem, self.arrays, first=0)
         self.arrays[name] = Array(name, shape, dtype, role)
         return self.arrays[name]

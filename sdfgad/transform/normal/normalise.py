@@ -9,6 +9,7 @@ from sdfgad.ir.expr import Index, Load
 from sdfgad.ir.index import Elem, Ix
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, expr_reads, range_elems, with_children
+from sdfgad.names import numbered
 
 _INTEGER = np.dtype(np.int64)
 _BOOL = np.dtype(bool)
@@ -30,7 +31,7 @@ class _Normaliser:
         self.arrays = arrays
 
     def scalar(self, stem: str, dtype: np.dtype, stmt: Stmt) -> Array:
-        name = next(f"{stem}_{k}" for k in range(len(self.arrays) + 1) if f"{stem}_{k}" not in self.arrays)
+        name = numbered(stem, self.arrays)
         self.arrays[name] = Array(name, (), dtype, source=stmt.source)
         return self.arrays[name]
 

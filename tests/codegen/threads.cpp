@@ -1,5 +1,6 @@
 // Regions of every kind that programs have, with what the threads of the process decide; see test_threads.py.
 #include "governor.h"
+#include "region.h"
 #include "sites.h"
 #include <cstdint>
 #include <omp.h>
@@ -63,6 +64,17 @@ int64_t apart(int n) {
 }  // namespace
 
 extern "C" {
+// The chunks in which a loop is taken; -1 where they are not its iterations in order.
+int64_t chunks(int64_t start, int64_t stop, int64_t step, int64_t least, int threads) {
+    sg::Chunks loop;
+    loop.set(start, stop, step, least, threads);
+    int64_t found = 0, at = start, from = 0, to = 0;
+    for (; loop.take(&from, &to); found++) {
+        if (from != at || (to - from) * step <= 0 || ((to - from) % step != 0 && to != stop)) return -1;
+        at = to;
+    }
+    return at == stop ? found : -1;
+}
 int64_t numbers(int threads) {
     const int before = sg_ask(threads);
     const int64_t found = numbered();

@@ -1,28 +1,35 @@
 // A parallel region: the work that its threads share, and where they meet.
 #pragma once
+#include <algorithm>
 #include "table.h"
 #include "waits.h"
 
 namespace sg {
 
-// A loop whose iterations threads take chunk by chunk, in order.
+// A loop whose iterations threads take chunk by chunk, in order. Chunks are a share of what is left (guided
+// self-scheduling, Polychronopoulos and Kuck 1987): many short iterations, taken one by one, cost more than they are worth,
+// and the results of neighbours lie in one line of the caches.
 struct alignas(64) Chunks {
+    static constexpr int kEach = 8;  // chunks to a thread, of what is left
+
     std::atomic<int64_t> next{0};
-    int64_t stop = 0, step = 1, chunk = 1;
+    int64_t stop = 0, step = 1, least = 1, parts = 1;
     std::atomic<uint64_t> turn{0};  // twice the number of the loop that it serves; one less while that is being set
     std::atomic<int> left{0};       // threads that are done with it
 
-    void set(int64_t start, int64_t end, int64_t by, int64_t size) {
-        stop = end, step = by, chunk = size * by;
+    void set(int64_t start, int64_t end, int64_t by, int64_t size, int threads) {
+        stop = end, step = by, least = size, parts = kEach * threads;
         next.store(start, std::memory_order_relaxed);
         left.store(0, std::memory_order_relaxed);
     }
     bool over(int64_t k) const { return step > 0 ? k >= stop : k <= stop; }
     bool take(int64_t *from, int64_t *to) {
-        if (over(next.load(std::memory_order_relaxed))) return false;
-        *from = next.fetch_add(chunk, std::memory_order_relaxed);
-        if (over(*from)) return false;
-        *to = over(*from + chunk) ? stop : *from + chunk;
+        int64_t at = next.load(std::memory_order_relaxed), end;
+        do {
+            if (over(at)) return false;
+            end = at + std::max(least, (stop - at) / step / parts) * step;
+        } while (!next.compare_exchange_weak(at, end, std::memory_order_relaxed));
+        *from = at, *to = over(end) ? stop : end;
         return true;
     }
 };
@@ -50,7 +57,7 @@ struct Region {
     void loop_ahead(int64_t start, int64_t stop, int64_t step, int64_t chunk) {
         looped = true;
         dirty.store(true, std::memory_order_relaxed);
-        loops[1].set(start, stop, step, chunk);
+        loops[1].set(start, stop, step, chunk, count);
         loops[1].turn.store(2, std::memory_order_release);
     }
     // The loop of this number, set by the first thread that comes to it. Not before all have left the one that had its
@@ -63,7 +70,7 @@ struct Region {
             if (turn == 2 * number) return c;
             const bool free = turn % 2 == 0 && (turn == 0 || c.left.load(std::memory_order_acquire) == count);
             if (free && c.turn.compare_exchange_strong(turn, 2 * number - 1)) {
-                c.set(start, stop, step, chunk);
+                c.set(start, stop, step, chunk, count);
                 c.turn.store(2 * number, std::memory_order_release);
                 return c;
             }

@@ -3,6 +3,7 @@
 #include "region.h"
 #include "sites.h"
 #include <cstdint>
+#include <memory>
 #include <omp.h>
 #include <sched.h>
 
@@ -108,14 +109,16 @@ bool report(sg::Governor *g, int threads, int64_t wall, int64_t lost, int64_t no
 }
 
 // How many of so many runs of a region are on one thread, with what they take there and shared, and the time between them.
-int alone(int runs, int64_t on_one, int64_t on_all, bool asleep, int64_t gap) {
-    static sg::Sites sites;
-    sg::Sites::Site &site = sites.at(nullptr);
-    site = {};
+// cold: what a run on one thread takes besides where the last one was shared.
+int alone(int runs, int64_t on_one, int64_t on_all, bool asleep, int64_t gap, int64_t cold) {
+    auto sites = std::make_unique<sg::Sites>();
+    sg::Sites::Site &site = sites->at(nullptr);
     int found = 0;
+    bool before = false;
     for (int64_t k = 0; k < runs; k++) {
-        const bool one = sites.better_alone(site, asleep, k * gap);
-        sg::Sites::note(site, one ? on_one : on_all, one, asleep);
+        const bool one = sites->better_alone(site, asleep, k * gap);
+        sites->note(site, one ? on_one + (before ? 0 : cold) : on_all, one, asleep);
+        before = one;
         found += one;
     }
     return found;

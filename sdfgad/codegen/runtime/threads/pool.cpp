@@ -147,7 +147,7 @@ void Pool::parallel(void (*run)(void *), void *data, int threads, Kind kind, con
         const bool single = !exact && sites_.better_alone(site, asleep, begun);
         if (single) alone(run, data, loop);
         else shared(run, data, count, kind, loop, begun);
-        Sites::note(site, now() - begun, single, asleep);
+        sites_.note(site, now() - begun, single, asleep);
         taken_.clear(std::memory_order_release);
     } else {
         taken_.clear(std::memory_order_release);

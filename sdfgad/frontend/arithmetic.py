@@ -314,6 +314,8 @@ def both(ctx: Context, first: Value, second: Value) -> Value:
         return second
     if first is False or second is True:
         return first
+    if isinstance(first, np.bool_):
+        return second if first else first
     test = truth_value(ctx, first)
     return lift(ctx, (test, truth_value(ctx, second)), BOOL,
                 lambda a, b: call("select", a, b, const(False, BOOL), dtype=BOOL), True)

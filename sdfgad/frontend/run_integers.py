@@ -6,14 +6,29 @@ import math
 import numpy as np
 
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import AS_INDEX, BOOL, INT, UFUNCS, apply, int_ix, int_value, is_large, of_parts
+from sdfgad.frontend.elementwise import (
+    AS_INDEX,
+    BOOL,
+    FLOAT,
+    INT,
+    UFUNCS,
+    apply,
+    as_array,
+    convert,
+    int_ix,
+    int_value,
+    is_large,
+    of_parts,
+    to_ix,
+)
 from sdfgad.frontend.failing import fail, raise_if
-from sdfgad.frontend.values import ArrayValue, IntValue, Value, is_int
+from sdfgad.frontend.values import ArrayValue, IntValue, Value, is_int, is_number
 from sdfgad.ir.expr import Index, call, const, wraps
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Failure
 
 _MOST_FACTORS = 4
+_WRITTEN = "write it with floats, 2.0 ** -k"
 
 
 def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
@@ -21,8 +36,36 @@ def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
     squares = ufunc is np.power and type(right) is int and right == 2 and isinstance(left, ArrayValue)
     if squares and left.dtype == BOOL and not left.scalar:
         return ctx.invoke(ctx, np.square, [left], {})
+    if ufunc is np.power and (found := _power(ctx, left, right)) is not None:
+        return found
     as_index = _integers(ctx, ufunc, left, right)
     return apply(ctx, ufunc, left, right) if as_index is None else as_index
+
+
+def _power(ctx: Context, base: Value, exponent: Value) -> Value | None:
+    """A power of integers whose exponent may be negative: of Python's a float, which serves as well where it is not,
+    and an error of NumPy's. None of any other power."""
+    if is_number(base) and is_number(exponent):
+        return None
+    parts = [as_array(ctx, v) for v in (base, exponent)]
+    if any(p.dtype.kind not in "biu" for p in parts):
+        return None
+    i = to_ix(parts[1].at(())) if not parts[1].shape else None
+    low, high = (None, None) if i is None else ctx.builder.scope.bounds(i)
+    if low is not None and low >= 0 or parts[1].dtype.kind in "bu":
+        return None
+    if not all(p.weak for p in parts):
+        if high is not None and high < 0:
+            raise ctx.raises(ValueError, "an integer of NumPy's to a negative power", _WRITTEN, "SG104")
+        return None
+    if low is not None or i is not None and all(factor < 0 for _, factor in i.terms):
+        return apply(ctx, np.power, convert(ctx, base, FLOAT, True), exponent)
+    failure = Failure(ArithmeticError, (f"an integer to a negative power, which is a float: {_WRITTEN}",))
+    if any(w.handler(failure.form) for w in ctx.watches):
+        raise ctx.refuse("a power of integers in a try statement that catches ArithmeticError", _WRITTEN, "SG102")
+    below = call("lt", parts[1].at(()), const(0, parts[1].dtype), dtype=BOOL)
+    raise_if(ctx, below, lambda: fail(ctx, failure))
+    return None
 
 
 def _integers(ctx: Context, ufunc: np.ufunc, a: Value, b: Value) -> Value | None:

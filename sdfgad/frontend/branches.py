@@ -25,7 +25,7 @@ from sdfgad.frontend.merge import (
 )
 from sdfgad.frontend.none_or import NOWHERE, asked, blank_of, filled, untold
 from sdfgad.frontend.selections import merging
-from sdfgad.frontend.settled import Mixed
+from sdfgad.frontend.settled import OF_NUMBERS, OF_THINGS, is_mixed, mixed, of_choice
 from sdfgad.frontend.sharing import SharedPlaces
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mutable_parts, rebuilt
 from sdfgad.frontend.values import (
@@ -174,8 +174,8 @@ def _joined(ctx: Context, first: Value, second: Value) -> Kind:
         b = Kind(a.shape, b.dtype, b.weak)
     kind = join(ctx, a, b)
     if kind is None:
-        raise ctx.refuse(f"a choice at run time between {describe(first)} and {describe(second)}",
-                         "both sides need the same shape and a number type", "SG104")
+        told = f"a choice at run time between {describe(first)} and {describe(second)}"
+        raise of_choice(ctx.refuse(told, OF_NUMBERS if a or b else OF_THINGS, "SG104"), (first, second))
     return kind
 
 
@@ -320,6 +320,8 @@ def _unbound(value: Value, names: Mapping[str, Value]) -> Value:
 
 def _half(first: Value, second: Value, outcomes: list[BranchOutcome]) -> Maybe:
     """A name bound on one side only; known to be bound where that side, and no other, has raised a flag."""
+    if all(v is not _ABSENT for v in (first, second)) and (is_mixed(first) or is_mixed(second)):
+        return mixed(first, second)
     pairs = ((first, outcomes[0], outcomes[1]), (second, outcomes[1], outcomes[0]))
     sides = [(v, own.names, other.names) for v, own, other in pairs if v is not _ABSENT]
     bound = [s for s in sides if not isinstance(s[0], Maybe)]
@@ -351,13 +353,13 @@ def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[Br
         depth = -1 if _known_elsewhere(ctx, name, (first, second), outcomes) else len(ctx.builder.regions)
         return rebuilt(form, iter(parts), depth) if whole else Maybe(None)
     if (kind_of(first) is None or kind_of(second) is None) and not name.startswith(RESULT):
-        return Maybe(Mixed((first, second)))
+        return mixed(first, second)
     try:
         kind = _joined(ctx, first, second)
     except NotImplementedError:
         if name.startswith(RESULT):
             raise
-        return Maybe(Mixed((first, second)))
+        return mixed(first, second)
     ctx.frame.names = before
     reused = _reusable(ctx, name, kind, outcomes, before)
     container = reused or declare(ctx, kind, name.strip("%")).name

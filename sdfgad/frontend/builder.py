@@ -35,6 +35,7 @@ class Builder:
 
     assumed: Assumed = Assumed()
     hasty: bool = False  # whether a loop that makes lists longer has been kept, which could be written out
+    masks: bool = False  # whether something has been selected by a mask
     numbers: set[str] = field(default_factory=set)  # arguments without dimensions that are taken for numbers
     arrays: dict[str, Array] = field(default_factory=dict)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
@@ -68,7 +69,7 @@ class Builder:
     def __post_init__(self) -> None:
         self.formulas = ValueNumbers(self.versions)
         self.counted: dict[str, Masked] = {}  # arrays that hold how much a mask selects
-        self.held = HeldIntegers(self.scope, self.constants)
+        self.held = HeldIntegers(self.scope, self.constants, "iubf" if self.assumed.known_masks else "iu")
         self.selected: dict[str, int] = {}  # what masks select from, and how often it had been written by then
 
     # names and containers

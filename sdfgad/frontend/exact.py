@@ -24,8 +24,6 @@ _MOST = 256
 _LONGEST = 2048
 """Points of loops and maps that are run."""
 _KINDS = frozenset("iub")
-_OF_CONSTANTS = frozenset("iu")
-"""What later calls look at, whether it still is the same; flags from outside are read in each call."""
 _FILLS = (0, 77)
 
 World = dict[str, np.ndarray]
@@ -36,10 +34,12 @@ Block = tuple[int, ...]
 @dataclass
 class ExactIntegers:
     """What arrays hold at this point of the program, in both worlds. constants: arrays that nothing writes. begun: what
-    each held when it was made."""
+    each held when it was made. of_constants: kinds of constants that may be looked at; looked_at: those that were."""
 
     constants: Mapping[str, np.ndarray]
+    of_constants: frozenset[str] = frozenset("iu")
     held: dict[str, Pair] = field(default_factory=dict)
+    looked_at: set[str] = field(default_factory=set)
     begun: dict[str, Pair] = field(default_factory=dict)
 
     def made(self, array: Array) -> None:
@@ -115,8 +115,9 @@ class ExactIntegers:
         found: tuple[World, World] = {}, {}
         for name in names:
             if (data := self.constants.get(name)) is not None:
-                if data.dtype.kind not in _OF_CONSTANTS:
+                if data.dtype.kind not in self.of_constants:
                     return None
+                self.looked_at.add(name)
                 found[0][name] = found[1][name] = data  # nothing writes it
                 continue
             known = (self.begun if name in inner else self.held).get(name)

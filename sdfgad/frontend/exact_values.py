@@ -24,9 +24,9 @@ def exact_number(ctx: Context, value: ArrayValue) -> int | np.integer | None:
 
 
 def exact_array(ctx: Context, value: ArrayValue) -> np.ndarray | None:
-    """What a small array of integers holds, if that is known at this point."""
+    """What a small array of integers or flags holds, if that is known at this point."""
     sizes = [n.const for n in value.shape]
-    if value.dtype.kind not in "iu" or None in sizes or not math.prod(sizes) <= _MOST:  # type: ignore[arg-type]
+    if value.dtype.kind not in _kinds(ctx) or None in sizes or not math.prod(sizes) <= _MOST:  # type: ignore[arg-type]
         return None
     found = np.empty(sizes, value.dtype)  # type: ignore[arg-type]
     for place in np.ndindex(found.shape):
@@ -35,6 +35,10 @@ def exact_array(ctx: Context, value: ArrayValue) -> np.ndarray | None:
             return None
         found[place] = number
     return found if _stay(ctx, value.reads) else None
+
+
+def _kinds(ctx: Context) -> str:
+    return "iub" if ctx.builder.assumed.known_masks else "iu"
 
 
 def _stay(ctx: Context, arrays: Iterable[str]) -> bool:

@@ -32,7 +32,7 @@ from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.raising import bound, definite
 from sdfgad.frontend.relations import related
 from sdfgad.frontend.run_texts import joined
-from sdfgad.frontend.settled import Mixed, changing, settled, unsettled
+from sdfgad.frontend.settled import Mixed, changing, of_choice, settled, unsettled
 from sdfgad.frontend.stacks import row_at
 from sdfgad.frontend.values import (
     SELECTED,
@@ -89,8 +89,9 @@ def _name(ctx: Context, node: ast.Name) -> Value:
     if isinstance(value, Maybe) and value.trips:
         return bound_by_loop(ctx, node.id, value)
     if isinstance(value, Maybe):
-        raise changing(ctx.refuse(f"{node.id!r}, which {_why_unknown(value)}", "give it a value on every path, of one "
-                                  "kind and shape", "SG107"))
+        refusal = changing(ctx.refuse(f"{node.id!r}, which {_why_unknown(value)}",
+                                      "give it a value on every path, of one kind and shape", "SG107"))
+        raise of_choice(refusal, value.value.ways if isinstance(value.value, Mixed) else ())
     value = bound(ctx, node.id, value) if isinstance(value, Unbound) else asked(value)
     return value.stored if isinstance(value, Lazy) and value.stored is not None else value
 
@@ -173,6 +174,8 @@ def _compare(ctx: Context, node: ast.Compare) -> Value:
     left = _asked_for(ctx, node) if isinstance(node.ops[0], (ast.Is, ast.IsNot)) else evaluate(ctx, node.left)
     result: Value = True
     for k, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
+        if k > 0 and result is not True and any(isinstance(n, ast.Call) for n in ast.walk(right_node)):
+            return _compare_further(ctx, result, left, node, k)
         with waiting(ctx, (left, result), right_node):
             right = evaluate(ctx, right_node)
         part = related(ctx, op, left, right)
@@ -181,6 +184,19 @@ def _compare(ctx: Context, node: ast.Compare) -> Value:
             return False
         left = right
     return result
+
+
+def _compare_further(ctx: Context, result: Value, left: Value, node: ast.Compare, k: int) -> Value:
+    """The comparisons of a chain from place k on, which call functions: they are made where those before them hold."""
+    left = arithmetic.kept(ctx, left)
+    test = arithmetic.truth_value(ctx, result)
+
+    def rest() -> Value:
+        before = ast.copy_location(ast.Constant(left), node)
+        return _compare(ctx, ast.copy_location(ast.Compare(before, node.ops[k:], node.comparators[k:]), node))
+
+    with waiting(ctx, left, *node.comparators[k:]):
+        return choose(ctx, test, rest, lambda: False)
 
 
 def _asked_for(ctx: Context, node: ast.Compare) -> Value:

@@ -22,11 +22,12 @@ _Known: TypeAlias = tuple[Mapping[str, Mapping[Part, Bounds]], Mapping[str, Boun
 
 class HeldIntegers:
     """The least and the largest integer that arrays have been given so far, part by part. Nothing is known of an array
-    of which elements may never have been stored. exact: what small ones hold now."""
+    of which elements may never have been stored. exact: what small ones hold now. kinds: of constants that tell
+    it."""
 
-    def __init__(self, scope: KnownBounds, constants: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, scope: KnownBounds, constants: Mapping[str, np.ndarray], kinds: str = "iu") -> None:
         self._scope = scope
-        self.exact = ExactIntegers(constants)
+        self.exact = ExactIntegers(constants, frozenset(kinds))
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._parts: dict[str, Mapping[Part, Bounds]] = {}
         self._others: dict[str, Bounds] = {}

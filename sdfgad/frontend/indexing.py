@@ -1,6 +1,7 @@
 """Subscripts: slices as views, integer arrays as gathers and scatters."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from sdfgad.frontend.elementwise import (
     shape_text,
 )
 from sdfgad.frontend.gathers import Gather, gather, nest, plan_gather, scatter, store_at
+from sdfgad.frontend.known import known_flags
 from sdfgad.frontend.masking import (
     as_masked,
     beside_columns,
@@ -172,8 +174,20 @@ def expand_items(ctx: Context, base: ArrayValue, items: Value) -> list[Value]:
         k = next(k for k, p in enumerate(parts) if p is Ellipsis)
         if any(p is Ellipsis for p in parts[k + 1:]):
             raise ctx.refuse("an index with more than one ellipsis", code="SG105")
+        if not fill and _parts_places(parts, k):
+            raise ctx.refuse("an ellipsis that stands for no dimension, between places that arrays say",
+                             "leave it out, or write the result's dimensions in the order that you want", "SG105")
         return _with_places(ctx, base, [*parts[:k], *fill, *parts[k + 1:]])
     return _with_places(ctx, base, [*parts, *fill])
+
+
+def _parts_places(parts: Sequence[Value], k: int) -> bool:
+    """Whether the dimension of the places comes first because of what stands at k, and would not without it."""
+    without = [*parts[:k], *parts[k + 1:]]
+    places = [j for j, p in enumerate(without) if isinstance(p, (ArrayValue, np.ndarray)) or is_int(p)]
+    together = places == list(range(places[0], places[-1] + 1)) if places else False
+    arrays = any(isinstance(p, (ArrayValue, np.ndarray)) for p in without)
+    return arrays and together and places[0] < k <= places[-1] and len(places) < len(without)
 
 
 def _with_places(ctx: Context, base: ArrayValue, parts: list[Value]) -> list[Value]:
@@ -215,7 +229,8 @@ def _item(ctx: Context, item: Value) -> Value:
         if item.dtype.kind not in "iub":
             help = "convert it with astype(int)" if item.shape else as_integer(ctx, item, "convert it with int(...)")
             raise ctx.refuse(f"an index of dtype {item.dtype}", help, "SG105")
-        return item if item.shape else to_int(ctx, item)
+        known = known_flags(ctx, item) if item.dtype.kind == "b" and item.shape else None
+        return known if known is not None else item if item.shape else to_int(ctx, item)
     if is_int(item) or item is None or item is Ellipsis or isinstance(item, (slice, SliceValue)):
         return item
     raise ctx.refuse(f"{describe(item)} as an index", code="SG105")

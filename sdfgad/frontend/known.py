@@ -66,6 +66,15 @@ def contents(ctx: Context, value: Value) -> np.ndarray | None:
     return constants[value.view.array] if whole else np.asarray(returned(value.view, constants))
 
 
+def known_flags(ctx: Context, mask: ArrayValue) -> np.ndarray | None:
+    """What a mask holds, where that is known: looked at only where it has been refused as data."""
+    ctx.builder.masks = True
+    if not ctx.builder.assumed.known_masks or mask.dtype.kind != "b":
+        return None
+    data = contents(ctx, mask)
+    return exact_array(ctx, mask) if data is None else data
+
+
 def is_fixed(view: View) -> bool:
     """Whether a view shows the same part of its array wherever it is read."""
     own = {axis(k) for k in range(len(view.shape))}
@@ -125,7 +134,8 @@ def known_sizes(ctx: Context, callee: Value, arguments: Sequence[Value],
         return None
     items = plain_list(arguments[0])
     if isinstance(items, ArrayValue):
-        few = items.ndim == 1 and items.dtype.kind == "i" and 0 < (items.shape[0].const or 0) <= _MOST_SIZES
+        kinds = "ib" if ctx.builder.assumed.known_masks else "i"
+        few = items.ndim == 1 and items.dtype.kind in kinds and 0 < (items.shape[0].const or 0) <= _MOST_SIZES
         data = contents(ctx, items) if few else None
         return exact_array(ctx, items) if few and data is None else data
     known = isinstance(items, (tuple, list)) and (len(items) > 0 or callee is np.prod) and all(

@@ -13,13 +13,14 @@ from sdfgad.frontend.elementwise import INT
 from sdfgad.frontend.exchanges import PASSED_OVER, run_exchanging
 from sdfgad.frontend.exits import flags_down
 from sdfgad.frontend.liveness import assigned
-from sdfgad.frontend.settled import ChangingRefusal, ItemRefusal
+from sdfgad.frontend.settled import ChangingRefusal, ChoiceRefusal, ItemRefusal
 from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.values import Value
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.program import Stmt
 
-_REASONS = MappingProxyType({SharingRefusal: "sharing", ChangingRefusal: "changing", ItemRefusal: "item"})
+_REASONS = MappingProxyType({SharingRefusal: "sharing", ChangingRefusal: "changing", ChoiceRefusal: "changing",
+                             ItemRefusal: "item"})
 
 
 @dataclass(frozen=True)

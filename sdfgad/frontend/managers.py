@@ -5,7 +5,7 @@ import ast
 import contextlib
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 
 import numpy as np
@@ -20,37 +20,78 @@ from sdfgad.frontend.liveness import extended, has_exit
 from sdfgad.frontend.values import Value
 
 _HELD = "%manager"
+_LEFT_WITH = "what is returned from a with statement"
 _HELP = "call what it does before and after"
 
 
 def _run_as_loop(ctx: Context, stmt: ast.With, run_for: Callable[[Context, ast.For], None]) -> bool:
-    """with manager(...) as x: body   ->   for x in generator(...): body
+    """with manager(...) as x: body; return e   ->   for x in generator(...): body; r = e
+                                                     return r
 
     Of what `contextlib.contextmanager` has made of a generator that yields once; whether it is one.
     """
     call = stmt.items[0].context_expr
-    callee = ctx.evaluate(ctx, call.func) if isinstance(call, ast.Call) else None
-    made = inspect.unwrap(callee) if isinstance(callee, FunctionType) and (
-        callee.__code__.co_filename == contextlib.__file__) else None
-    if made is None or callee is np.printoptions or len(stmt.items) > 1 or not isinstance(call, ast.Call):
+    made = _generator_of(ctx, call)
+    if made is None or not isinstance(call, ast.Call):
         return False
-    if has_exit(stmt.body):
+    returns = has_exit(stmt.body)
+    body = _noted(stmt.body) if returns else stmt.body
+    if has_exit(body):
         raise ctx.refuse("a with statement that is left early, of a function with contextlib.contextmanager",
                          "leave it behind its body", "SG102")
     target = stmt.items[0].optional_vars or ast.Name("what a with statement yields", ast.Store())
     given = ast.Call(ast.Constant(once_yielding(ctx, made)), call.args, call.keywords)
-    loop = ctx.hints.setdefault(("manager", stmt, made), ast.fix_missing_locations(
-        ast.copy_location(ast.For(target, given, stmt.body, []), stmt)))
+    key = ("manager", stmt, made)
+    if key not in ctx.hints:
+        behind = [ast.Return(ast.Name(_LEFT_WITH, ast.Load()))] if returns else []
+        ctx.hints[key] = [ast.fix_missing_locations(ast.copy_location(s, stmt)) for s in (
+            ast.For(target, given, body, []), *behind)]
+    loop, *behind = ctx.hints[key]
     known = ctx.frame.liveness
-    ctx.frame.liveness = extended(known, [loop], known.after[stmt])
+    ctx.frame.liveness = extended(known, [loop, *behind], known.after[stmt])
     run_for(ctx, loop)
+    ctx.execute(ctx, behind)
     return True
+
+
+def _generator_of(ctx: Context, call: ast.expr) -> FunctionType | None:
+    """The generator function behind a call of what `contextlib.contextmanager` has made of it."""
+    callee = ctx.evaluate(ctx, call.func) if isinstance(call, ast.Call) else None
+    if not isinstance(callee, FunctionType) or callee.__code__.co_filename != contextlib.__file__:
+        return None
+    return None if callee is np.printoptions else inspect.unwrap(callee)
+
+
+def _noted(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """What a `return` at the end of a block gives, under a name: it is returned behind what comes behind the block."""
+    *first, last = body
+    if isinstance(last, ast.Return):
+        made: ast.stmt = ast.Assign([ast.Name(_LEFT_WITH, ast.Store())], last.value or ast.Constant(None))
+    elif isinstance(last, ast.With):
+        made = ast.With(last.items, _noted(last.body))
+    else:
+        return [*body]
+    return [*first, ast.copy_location(made, last)]
+
+
+def _one_by_one(ctx: Context, stmt: ast.With) -> ast.With:
+    """with a, b: body   ->   with a: with b: body"""
+    if len(stmt.items) < 2:
+        return stmt
+    key = ("one by one", stmt)
+    if key not in ctx.hints:
+        inner = ast.copy_location(ast.With(stmt.items[1:], stmt.body), stmt)
+        ctx.hints[key] = ast.copy_location(ast.With(stmt.items[:1], [inner]), stmt)
+    outer: ast.With = ctx.hints[key]
+    after = ctx.frame.liveness.after
+    after.update(dict.fromkeys((outer, outer.body[0]), after[stmt]))
+    return outer
 
 
 def _run_as_try(ctx: Context, stmt: ast.With) -> bool:
     """with contextlib.suppress(E): body   ->   try: body   except E: pass"""
     call = stmt.items[0].context_expr
-    if len(stmt.items) > 1 or not isinstance(call, ast.Call) or ctx.evaluate(ctx, call.func) is not contextlib.suppress:
+    if not isinstance(call, ast.Call) or ctx.evaluate(ctx, call.func) is not contextlib.suppress:
         return False
     if has_exit(stmt.body, (ast.Break, ast.Continue)):
         raise ctx.refuse("a with statement of contextlib.suppress that is left early", "write try and except", "SG102")
@@ -69,22 +110,21 @@ def run_with(ctx: Context, stmt: ast.With, assign: Callable[[ast.expr, Value], N
 
     An error that nobody catches ends the call, and with it what `__exit__` would have done.
     """
+    stmt = _one_by_one(ctx, stmt)
     if _run_as_loop(ctx, stmt, run_for) or _run_as_try(ctx, stmt):
         return
-    frame = ctx.frame
-    level = sum(name.startswith(_HELD) for name in frame.names)
-    for k, item in enumerate(stmt.items):
-        manager, entered = _begun(ctx, item.context_expr)
-        frame.names[f"{_HELD} {level + k}"] = manager  # its data are needed behind the body
-        if item.optional_vars is not None:
-            assign(item.optional_vars, kept(ctx, entered))
+    frame, item = ctx.frame, stmt.items[0]
+    held = f"{_HELD} {sum(name.startswith(_HELD) for name in frame.names)}"
+    manager, entered = _begun(ctx, item.context_expr)
+    frame.names[held] = manager  # its data are needed behind the body
+    if item.optional_vars is not None:
+        assign(item.optional_vars, kept(ctx, entered))
     ctx.execute(ctx, stmt.body)
-    for k in reversed(range(len(stmt.items))):
-        manager = frame.names.pop(f"{_HELD} {level + k}")
-        if manager is not None:
-            swallows = by_rule(ctx, manager, "__exit__", None, None, None)
-            if swallows is not None and swallows is not False:
-                raise ctx.refuse("a with statement whose __exit__ may stop an error", _HELP, "SG102")
+    manager = frame.names.pop(held)
+    if manager is not None:
+        swallows = by_rule(ctx, manager, "__exit__", None, None, None)
+        if swallows is not None and swallows is not False:
+            raise ctx.refuse("a with statement whose __exit__ may stop an error", _HELP, "SG102")
 
 
 def _begun(ctx: Context, node: ast.expr) -> tuple[Value, Value]:

@@ -12,6 +12,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, int_value
 from sdfgad.frontend.grown import as_data
 from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.known import known_flags
 from sdfgad.frontend.masking import check_cast, is_mask, lasting, over_mask, side
 from sdfgad.frontend.submatrices import selected_along, write_block
 from sdfgad.frontend.values import (
@@ -48,7 +49,9 @@ def mesh(ctx: Context, parts: Sequence[Value]) -> Mesh | None:
 
 def _mask(ctx: Context, part: Value) -> ArrayValue | None:
     mask = part.mask if isinstance(part, MaskPlaces) else part
-    return lasting(ctx, mask) if is_mask(mask) and mask.ndim == 1 else None
+    if not is_mask(mask) or mask.ndim != 1 or known_flags(ctx, mask) is not None:
+        return None
+    return lasting(ctx, mask)
 
 
 def part_of_mesh(ctx: Context, base: ArrayValue, chosen: Mesh, any_order: bool = False) -> Value:

@@ -43,7 +43,8 @@ def settle_contents(ctx: Context) -> frozenset[str]:
         data = ctx.builder.constants.get(name)
         if data is None or id(value) not in ctx.surroundings.arrays:
             continue
-        if value.dtype.kind not in "iu" and np.shares_memory(data, value):
+        seen = value.dtype.kind in "iu" or name in ctx.builder.held.exact.looked_at
+        if not seen and np.shares_memory(data, value):
             live.add(name)
         else:
             ctx.builder.constants[name] = kept = np.array(data)
@@ -53,5 +54,8 @@ def settle_contents(ctx: Context) -> frozenset[str]:
 
 def defaults_of(ctx: Context, function: FunctionType) -> tuple[tuple[Value, ...], dict[str, Value]]:
     """The defaults of parameters, and of those that are given by name alone."""
+    for name in ("__defaults__", "__kwdefaults__"):
+        if getattr(function, name):
+            ctx.surroundings.note(function, name, getattr(function, name))
     return (tuple(outside(ctx, d, "default") for d in function.__defaults__ or ()),
             {k: outside(ctx, v, k) for k, v in (function.__kwdefaults__ or {}).items()})

@@ -144,7 +144,7 @@ def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mappi
         except AssumptionFailed as again:
             builder = Builder(builder.assumed.without(again.container))
         except UnsupportedError as error:
-            builder = Builder(builder.assumed.after(error, builder.numbers, builder.hasty))
+            builder = Builder(builder.assumed.after(error, builder.numbers, builder.hasty, builder.masks))
     raise unsupported(code.at(code.node), "a program whose integer arrays change too often", code="SG105")
 
 

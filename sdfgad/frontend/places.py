@@ -26,7 +26,7 @@ from sdfgad.frontend.elementwise import (
     select,
 )
 from sdfgad.frontend.indexing import masked_part, subscript
-from sdfgad.frontend.known import is_known, known_now, settled
+from sdfgad.frontend.known import is_known, known_flags, known_now, settled
 from sdfgad.frontend.masking import as_masked, first_rows, masked, packed, same_mask, shown_by, table_of
 from sdfgad.frontend.parts import part_of
 from sdfgad.frontend.submatrices import item_of_block, transposed
@@ -53,6 +53,7 @@ def nonzero(ctx: Context, a: Value) -> MaskPlaces | tuple[ArrayValue, ...]:
     if not value.shape:
         raise ctx.refuse(f"np.nonzero of {describe(value)}", code="SG103")
     known = settled(ctx, a)
+    known = known_flags(ctx, value) if known is None else known
     if known is not None and np.ndim(known) == value.ndim:
         return tuple(constant_array(ctx, k) for k in np.nonzero(known))
     mask = value if value.dtype.kind == "b" else compare(ctx, np.not_equal, value, 0)

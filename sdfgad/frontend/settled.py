@@ -1,18 +1,33 @@
 """Keys of dicts and attributes of objects that only some of the ways to a point have set."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sdfgad.errors import UnsupportedError
-from sdfgad.frontend.attempts import of_kind
+from sdfgad.frontend.attempts import ApartRefusal, of_kind
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
-from sdfgad.frontend.values import Grown, Iterated, ListValue, Maybe, Opaque, Record, Rows, Value
+from sdfgad.frontend.values import (
+    ArrayValue,
+    Grown,
+    IntValue,
+    Iterated,
+    ListValue,
+    Masked,
+    Maybe,
+    Opaque,
+    Record,
+    Rows,
+    Value,
+    is_number,
+)
 from sdfgad.ir.index import Ix
 
 _HELP = "give it a value before the loop or branch"
+OF_NUMBERS = "both sides need the same shape and a number type"
+OF_THINGS = "put what is done with it into the branches: if c: y = f(x), else: y = g(x)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,14 +44,27 @@ class Endless(Opaque):
 
 @dataclass(frozen=True)
 class Mixed(Opaque):
-    """What a name stands for on two ways, where these are no one value."""
+    """What a name stands for on several ways, where these are no one value."""
 
-    ways: tuple[Value, Value]
+    ways: tuple[Value, ...]
+
+
+def mixed(*values: Value) -> Maybe:
+    """What a name stands for where ways meet that leave these, of which no value can be made."""
+    return Maybe(Mixed(tuple(w for v in values for w in (v.value.ways if is_mixed(v) else (v,)))))
+
+
+def is_mixed(value: Value) -> bool:
+    return isinstance(value, Maybe) and isinstance(value.value, Mixed)
 
 
 class ChangingRefusal(UnsupportedError):
     """A refusal because a name, key or item is of another kind after an iteration than before it: perhaps before the
     first alone."""
+
+
+class ChoiceRefusal(ChangingRefusal, ApartRefusal):
+    """A refusal of a choice among functions or objects: what follows may be run for each of them."""
 
 
 class ItemRefusal(UnsupportedError):
@@ -72,6 +100,16 @@ def growing(found: UnsupportedError, changed: ListValue | Grown) -> GrowingRefus
 def changing(found: UnsupportedError) -> ChangingRefusal:
     """A refusal as one of what changes."""
     return of_kind(ChangingRefusal, found)
+
+
+def of_choice(found: UnsupportedError, ways: Sequence[Value]) -> UnsupportedError:
+    """A refusal as one of a choice among functions or objects, if that is what the ways are."""
+    things = ways and not any(w is None or is_number(w) or isinstance(w, _VALUES) for w in ways)
+    return of_kind(ChoiceRefusal, found) if things else found
+
+
+_VALUES = (ArrayValue, IntValue, Masked, ListValue, Grown, Iterated, Rows, Maybe, Opaque, tuple, str)
+"""What becomes one value where ways meet, or is refused in words of its own."""
 
 
 def unsettled(ctx: Context, what: str) -> ChangingRefusal:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth, truth_value
+from sdfgad.frontend.attempts import ApartRefusal
 from sdfgad.frontend.binding import bind
 from sdfgad.frontend.branches import run_branches, run_if
 from sdfgad.frontend.cases import run_match
@@ -23,7 +23,6 @@ from sdfgad.frontend.exchanges import exchange
 from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
 from sdfgad.frontend.failing import raise_if
-from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.generators import Yielding, listed
 from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.handlers import run_try
@@ -49,6 +48,7 @@ from sdfgad.frontend.updates import (
     update,
     update_attribute,
     update_items,
+    update_list,
 )
 from sdfgad.frontend.values import (
     SELECTED,
@@ -168,12 +168,12 @@ def _branch(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence[ast.stmt
 
 
 def _branch_or_split(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence[ast.stmt]) -> None:
-    """The branches meet before the rest of the block; where that would mix up arrays, the rest is run in each."""
+    """The branches meet before the rest of the block; where that would mix up arrays or objects, each runs the rest."""
     back = ctx.mark()
     try:
         _branch(ctx, stmt, condition, (), (False, False))
         _rest(ctx, stmt, rest)
-    except SharingRefusal:
+    except (SharingRefusal, ApartRefusal):
         if not rest or ctx.splits >= MAX_SPLITS:
             raise
         back()
@@ -303,11 +303,7 @@ def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Va
     if isinstance(old, SetValue):
         updated(ctx, old, ufunc, value)
         return
-    if isinstance(old, ListValue) and ufunc in (np.add, np.multiply):
-        if ufunc is np.multiply:
-            raise ctx.refuse("a list changed inside a loop or branch", GROWS, "SG102")
-        check_list(ctx, old)
-        old.items.extend(items_of(ctx, kept(ctx, value)))
+    if isinstance(old, ListValue) and update_list(ctx, old, ufunc, value):
         return
     check_update(ctx, name, old)
     if changes_in_place(old):

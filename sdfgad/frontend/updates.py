@@ -1,6 +1,7 @@
 """Storing into and updating elements of arrays, items of lists and dicts, and attributes."""
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
@@ -214,6 +215,20 @@ def update(ctx: Context, target: Value, ufunc: np.ufunc, value: Value) -> None:
     _check_update(ctx, result, target)
     ctx.builder.assign(target, expand(ctx, result, target.shape))
     ctx.builder.consume(result)
+
+
+def update_list(ctx: Context, owner: ListValue, ufunc: np.ufunc, value: Value) -> bool:
+    """`items += others`, and `items *= count`: the list stays the one that it is, under all its names. Whether it has
+    been done."""
+    if ufunc is np.add:
+        ctx.invoke(ctx, Method(owner, "extend"), [value], {})
+        return True
+    if ufunc is not np.multiply or not isinstance(value, (int, np.integer)):
+        return False
+    check_list(ctx, owner)
+    made = arithmetic.kept(ctx, owner).items * int(value)
+    owner.items[:] = made if owner.kind is list else deque(made, owner.kind.most)  # type: ignore[attr-defined]
+    return True
 
 
 def _check_update(ctx: Context, result: ArrayValue, target: ArrayValue) -> None:

@@ -229,7 +229,9 @@ def assigned_global(x):
 def left_early(x):
     y = x.copy()
     with scaled(y, 2.0):
-        return np.sum(y)
+        if x[0] > 0:
+            return np.sum(y)
+    return y[0]
 
 
 def nothing_fits(x):

@@ -44,11 +44,12 @@ generator expression gives the first item for which data hold. Long loops set it
 they count (`hs[t] = f(hs[t - 1])` of `hs = {}` or `[None] * n`; keys are integers, text, or tuples of these): asked for
 where it is not, an item is Python's error in that run; loops go over the range of the keys, not over such a dict.
 `with` takes classes of the user's, and what
-`contextlib.contextmanager` makes of a generator that yields once. A name may stand for one of several arrays, which
-data choose (`t = a if c else b`, or in branches), and be updated: what follows is then translated for each of them, up
-to 4 choices deep. Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them; what
-clocks show may be printed, and reach no result. Dicts (keys are text, integers, or tuples of these), namedtuples,
-dataclasses and `SimpleNamespace`, as arguments, values and results: their arrays and floats are data, everything else
+`contextlib.contextmanager` makes of a generator that yields once, which may be left by `return` at the end of its body.
+A name may stand for one of several arrays, which data choose (`t = a if c else b`, or in branches), and be updated:
+what follows is then translated for each of them, up to 4 choices deep, as for one of several functions or objects.
+Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them; what clocks show may be
+printed, and reach no result. Dicts (keys are text, integers, or tuples of these), namedtuples, dataclasses and
+`SimpleNamespace`, as arguments, values and results: their arrays and floats are data, everything else
 is a constant, methods and properties run in place. Loops and branches may bind a name to another one of the same
 structure, `s = State(s.u + du, s.h)`. Other objects are taken, too: what is asked of them is looked up at every call,
 their arrays are constants. Bound methods, `@sdfgad.grad` on a method. Sparse matrices of SciPy (csr, csc, coo) from
@@ -119,8 +120,8 @@ and `lstsq` (the solution alone), single items and loops over it, `np.cov`, `np.
 (`len(x[mask])`, `mask.sum()`). So are submatrices, `K[np.ix_(free, free)]` and `K[free][:, free]`, also those of
 columns with rows (`x[mask][:, None] - x[mask]`): they may be stored, added, multiplied, summed, inverted and factorised
 (`cholesky`), and solved with (`np.linalg.solve`, `solve_triangular`), in time of the whole matrix; their items, rows
-and columns are taken one by one. What a mask selects cannot be returned, or combined with an array of a length of its
-own.
+and columns are taken one by one. What a mask of data selects cannot be returned, or combined with an array of a length
+of its own.
 
 ## Derivatives
 

@@ -88,13 +88,17 @@ def of_iterables(rule: Rule) -> Rule:
 
 @of_iterables
 def enumerate_(ctx: Context, iterable: Value, start: Value = 0) -> Value:
-    iterable = taken(ctx, iterable)
+    iterable, first = taken(ctx, iterable), int_ix(to_int(ctx, start))
     if isinstance(iterable, Yielding):
-        return suspended(ctx, dataclasses.replace(iterable, start=int(to_int(ctx, start))))
+        if first.const is None:
+            raise ctx.refuse("enumerate of a generator from a number on that only the run knows",
+                             "count in the loop", "SG102")
+        return suspended(ctx, dataclasses.replace(iterable, start=first.const))
     rows = rows_of(ctx, iterable)
     if rows is None:
-        return picked(ctx, lambda: ((int(start) + k, v) for k, v in enumerate(items_of(ctx, iterable))), (iterable,))
-    return Rows(rows.count, lambda k: (int_value(k + int_ix(start)), rows.item(k)), held=rows.held)
+        return picked(ctx, lambda: (
+            (int_value(first + k), v) for k, v in enumerate(items_of(ctx, iterable))), (iterable,))
+    return Rows(rows.count, lambda k: (int_value(k + first), rows.item(k)), held=rows.held)
 
 
 @of_iterables

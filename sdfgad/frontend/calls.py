@@ -18,7 +18,8 @@ from sdfgad.frontend.bodies.mapping import each_of_batch
 from sdfgad.frontend.builtin_rules import type_
 from sdfgad.frontend.classes import instance, is_body
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array, constant_array, convert, describe, fold, select
+from sdfgad.frontend.creation import dtype_of
+from sdfgad.frontend.elementwise import constant_array, describe, fold
 from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.inlining import own_code, run_in_place
@@ -221,20 +222,14 @@ def _ufunc(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], keywords: 
     if any(isinstance(a, np.ndarray) for a in arguments):
         arguments = [constant_array(ctx, a) if isinstance(a, np.ndarray) else a for a in arguments]
     if dtype is not None:
-        arguments = [invoke(ctx, np.asarray, [a], {"dtype": dtype}) for a in arguments]
+        arguments = special.in_loop(ctx, ufunc, arguments, dtype_of(ctx, dtype))
     if all(is_number(a) for a in arguments) and out is None and where is True:
         return fold(ctx, ufunc, *arguments)
     result = ufunc_rule(ctx, ufunc, arguments)
-    return out_argument(ctx, result if where is True else _chosen(ctx, ufunc, where, result, out), out)
-
-
-def _chosen(ctx: Context, ufunc: np.ufunc, where: Value, result: Value, out: Value) -> Value:
-    """The result where a mask is on, and what the output array holds elsewhere."""
-    if not isinstance(out, ArrayValue):
+    if where is not True and not isinstance(out, ArrayValue):
         raise ctx.refuse(f"numpy.{ufunc.__name__} with where= and without out=",
                          "elements that are not computed need a value: pass out=, or use np.where", "SG101")
-    value = as_array(ctx, result)
-    return select(ctx, where, value, convert(ctx, out, value.dtype) if value.dtype != out.dtype else out)
+    return out_argument(ctx, result, out, where)
 
 
 def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from sdfgad.arrays import native
 from sdfgad.frontend.arithmetic import constant_of, items_of
 from sdfgad.frontend.builder import cast
+from sdfgad.frontend.casting import check_casting
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
     BOOL,
@@ -25,6 +27,7 @@ from sdfgad.frontend.elementwise import (
     int_ix,
     int_value,
     lift,
+    same_size,
 )
 from sdfgad.frontend.grown import MOST_ITEMS, as_data, stacked
 from sdfgad.frontend.indexing import subscript
@@ -45,7 +48,7 @@ from sdfgad.frontend.values import (
     is_int,
     is_number,
 )
-from sdfgad.frontend.views import check_writable, exact_or_named, remap, to_int
+from sdfgad.frontend.views import exact_or_named, remap, to_int
 from sdfgad.ir.expr import Expr, Index, call, const
 from sdfgad.ir.index import Ix, ix
 
@@ -73,6 +76,15 @@ def dtype_of(ctx: Context, dtype: Value) -> np.dtype:
         raise ctx.refuse(f"{describe(dtype)} as a dtype", code="SG104") from error
     ctx.builder.check_dtype(found)
     return found
+
+
+def result_type(ctx: Context, *values: Value) -> np.dtype:
+    """`np.result_type`: Python's numbers have no dtype of their own."""
+    def kind(v: Value) -> Value:
+        v = v if isinstance(v, (np.dtype, type, str)) or is_number(v) else as_array(ctx, v)
+        return v if not isinstance(v, ArrayValue) else v.dtype.type(0).item() if v.weak else v.dtype
+
+    return np.result_type(*map(kind, values))
 
 
 def filled(ctx: Context, shape: Shape, value: Value, dtype: np.dtype) -> ArrayValue:
@@ -168,9 +180,10 @@ def arange(ctx: Context, start: Value, stop: Value = None, step: Value = 1, dtyp
     if not all(is_number(v) for v in (start, stop, step)):
         raise ctx.refuse("np.arange with a fraction only known at run time",
                          as_integer(ctx, (start, stop, step), "use np.linspace, or a range times the step"), "SG103")
-    sample = np.arange(start, stop, step)
-    kind = sample.dtype if dtype is None else dtype_of(ctx, dtype)
-    first, gap = float(start), float(start + step) - float(start)
+    sample = np.arange(start, stop, step, None if dtype is None else dtype_of(ctx, dtype))  # type: ignore[call-overload]
+    kind, whole = sample.dtype, sample.dtype.kind in "iu"  # integers begin with two, and go on with their distance
+    first, second = (float(int(v)) if whole else float(v) for v in (start, start + step))
+    gap = second - first
     return Lazy((ix(sample.size),), kind, lambda p: cast(call("add", const(first, FLOAT), call(
         "mul", Index(p[0], FLOAT), const(gap, FLOAT))), kind), frozenset())
 
@@ -195,13 +208,13 @@ def array(ctx: Context, object: Value, dtype: Value = None, copy: Value = True, 
     if isinstance(object, Grown) and object.counter is not None:
         object = as_data(ctx, object)
     if isinstance(object, SelectedColumns) and dtype is None and order == "K" and ndmin <= 2:
-        return copied_in_order(ctx, object) if copy is True else object
+        return copied_in_order(ctx, object) if copy else object
     if isinstance(object, Masked):
         if order not in ("K", "C") or ndmin > 1 + object.values.ndim - object.mask.ndim:
             raise ctx.refuse("an array made of data selected by a mask", "use np.where", "SG105")
         if dtype is not None:
             return astype(ctx, object, dtype)
-        return copied_in_order(ctx, object) if copy is True else object
+        return copied_in_order(ctx, object) if copy else object
     kind = None if dtype is None else dtype_of(ctx, dtype)
     if isinstance(object, Grown):
         object, copy = stacked(ctx, object), True
@@ -246,7 +259,8 @@ def _literal(ctx: Context, nested: Value, dtype: np.dtype | None) -> Value:
     shape = (ix(len(parts)), *first)
     target = ctx.builder.view(ctx.builder.declare(shape, kind, ctx.label or "array"), shape)
     for k, part in enumerate(parts):
-        if len(part.shape) != len(first):
+        alike = len(part.shape) == len(first) and all(map(partial(same_size, ctx), part.shape, first))
+        if not alike:
             raise ctx.refuse("an array literal of rows with different lengths", code="SG103")
         ctx.builder.assign(subscript_view(ctx, target, k), expand(ctx, part, first))
     return target
@@ -313,6 +327,7 @@ def copied_in_order(ctx: Context, a: Value, order: str = "C") -> Value:
 def astype(ctx: Context, a: Value, dtype: Value, order: str = "K", casting: str = "unsafe", subok: bool = True,
            copy: bool = True) -> Value:
     value, kind = a.values if isinstance(a, Masked) else as_array(ctx, a), dtype_of(ctx, dtype)
+    check_casting(ctx, value, kind, casting)
     if value.dtype.kind == "c" and kind.kind not in "cb":
         raise ctx.refuse("complex numbers converted to real ones", "take .real first", "SG104")
     if not copy and value.dtype == kind:
@@ -370,20 +385,6 @@ def tri(ctx: Context, N: Value, M: Value = None, k: Value = 0, dtype: Value = fl
 def below(position: Sequence[Ix], shift: Ix) -> Expr:
     """Whether an element of a matrix is on or below the diagonal moved by `shift`."""
     return call("le", Index(position[-1], INT), Index(position[-2] + shift, INT), dtype=BOOL)
-
-
-def copyto(ctx: Context, dst: Value, src: Value, casting: str = "same_kind", where: Value = True) -> None:
-    from_value = as_array(ctx, src)
-    if not isinstance(dst, ViewValue) or dst.scalar:
-        raise ctx.refuse(f"np.copyto into {describe(dst)}", code="SG105")
-    check_writable(ctx, dst)
-    if where is not True:
-        from_value = ctx.invoke(ctx, np.where, [where, convert(ctx, from_value, dst.dtype), dst], {})
-    ctx.builder.assign(dst, expand(ctx, from_value, dst.shape))
-
-
-def fill(ctx: Context, a: Value, value: Value) -> None:
-    copyto(ctx, a, value)
 
 
 def tolist(ctx: Context, a: Value) -> Value:

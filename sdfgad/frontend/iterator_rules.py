@@ -16,11 +16,12 @@ from sdfgad.frontend.ahead import picked
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array, describe, int_ix, int_value
+from sdfgad.frontend.elementwise import as_array, convert, describe, int_ix, int_value
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.of_numpy import called
 from sdfgad.frontend.picked import Picked
 from sdfgad.frontend.settled import Endless, begin_to_use, taken
+from sdfgad.frontend.tables import column_of, item_of_column, stored_column
 from sdfgad.frontend.values import Applied, ArrayValue, Grown, Iterated, Rows, Value, ViewValue, contained, is_number
 from sdfgad.frontend.views import to_int
 from sdfgad.frontend.walks import rows_of
@@ -63,16 +64,22 @@ def cycle(ctx: Context, iterable: Value) -> Value:
     items = [kept(ctx, v) for v in items_of(ctx, iterable)]
     if not items:
         return ()
-    row = ctx.builder.materialise(as_array(ctx, ctx.invoke(ctx, np.array, [tuple(items)], {})), "cycle") if all(
-        is_number(v) or isinstance(v, ArrayValue) and v.scalar for v in items) else None
+    column = column_of(items)  # of numbers of Python's
+    table = stored_column(ctx, column) if column is not None else None
+    row = ctx.builder.materialise(as_array(ctx, ctx.invoke(ctx, np.array, [tuple(items)], {})), "cycle") if (
+        table is None and all(is_number(v) or isinstance(v, ArrayValue) and v.scalar for v in items)) else None
+    weak = all(as_array(ctx, v).weak for v in items) if row is not None else False
 
     def item(k: Ix) -> Value:
         place = mod(k, ix(len(items)))
         if place.const is not None:
             return items[place.const]
+        if table is not None:
+            return item_of_column(ctx, table, place)
         if row is None:
             raise ctx.refuse("itertools.cycle of other things than numbers in a long loop", "use an array", "SG102")
-        return subscript(ctx, row, int_value(place))
+        found = as_array(ctx, subscript(ctx, row, int_value(place)))
+        return convert(ctx, found, found.dtype, weak=True) if weak else found
 
     return Endless(item, tuple(items))
 

@@ -12,8 +12,8 @@ from sdfgad.frontend.bodies import matrix as matrix_bodies
 from sdfgad.frontend.bodies import order as order_bodies
 from sdfgad.frontend.bodies import shape as shape_bodies
 from sdfgad.frontend.builder import reads_of
+from sdfgad.frontend.casting import check_casting, copyto
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.creation import copyto
 from sdfgad.frontend.elementwise import (
     apply,
     as_array,
@@ -70,6 +70,7 @@ def _into(ctx: Context, result: Value, out: Value) -> Value:
         raise ctx.refuse(f"out={describe(out)}", "pass an array", "SG105")
     check_writable(ctx, out)
     value = as_array(ctx, result)
+    check_casting(ctx, value, out.dtype)
     ctx.builder.assign(out, expand(ctx, value, out.shape))
     return out
 

@@ -12,6 +12,7 @@ import numpy as np
 from sdfgad.frontend import (
     batches,
     builtin_rules,
+    casting,
     classes,
     creation,
     decompositions,
@@ -23,6 +24,7 @@ from sdfgad.frontend import (
     integrals,
     item_reductions,
     iterator_rules,
+    joins,
     linalg,
     numbered,
     places,
@@ -62,6 +64,7 @@ from sdfgad.frontend.elementwise import (
     int_ix,
     int_value,
     lift,
+    select,
 )
 from sdfgad.frontend.grown import as_long
 from sdfgad.frontend.indexing import accumulate_at, subscript
@@ -70,7 +73,7 @@ from sdfgad.frontend.known import number_of_bins, settled
 from sdfgad.frontend.masking import check_cast
 from sdfgad.frontend.places import item_at
 from sdfgad.frontend.sizes import as_integer
-from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Masked, Value, ViewValue, is_int, is_number
+from sdfgad.frontend.values import IntValue, Lazy, Masked, Value, ViewValue, is_int, is_number
 from sdfgad.frontend.views import check_writable, named_int, to_int
 from sdfgad.ir.expr import call
 
@@ -99,8 +102,8 @@ def out_place(ctx: Context, out: Value) -> Value:
     return ctx.builder.fresh_copy(target, ctx.label or "out") if isinstance(target, Lazy) and target.shape else target
 
 
-def out_argument(ctx: Context, result: Value, out: Value) -> Value:
-    """`out=`: the result is stored there."""
+def out_argument(ctx: Context, result: Value, out: Value, where: Value = True) -> Value:
+    """`out=`: the result is stored there, as far as a mask is on."""
     if out is None:
         return result
     target = out_place(ctx, out)
@@ -111,6 +114,8 @@ def out_argument(ctx: Context, result: Value, out: Value) -> Value:
     if not np.can_cast(value.dtype, target.dtype, "same_kind"):
         raise ctx.refuse(f"out= of dtype {target.dtype} for results of {value.dtype}", code="SG104")
     check_cast(ctx, value, target)
+    if where is not True:
+        value = select(ctx, where, convert(ctx, value, target.dtype), target)
     ctx.builder.assign(target, expand(ctx, value, target.shape))
     return target
 
@@ -244,10 +249,6 @@ def _broadcast_shapes(ctx: Context, *shapes: Value) -> Value:
     return tuple(int_value(n) for n in broadcast(ctx, [tuple(int_ix(n) for n in s) for s in shapes]))
 
 
-def _result_type(ctx: Context, *values: Value) -> np.dtype:
-    return np.result_type(*(v.dtype if isinstance(v, ArrayValue) else v for v in values))
-
-
 def _at(op: str, ufunc: np.ufunc) -> Rule:
     """`ufunc.at`."""
 
@@ -299,13 +300,13 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.identity: as_long(creation.identity),
     np.arange: as_long(creation.arange), np.array: creation.array, np.asarray: creation.asarray,
     np.ascontiguousarray: creation.contiguous, np.asanyarray: creation.asarray, np.copy: creation.copied,
-    np.tri: creation.tri, np.copyto: creation.copyto,
+    np.tri: creation.tri, np.copyto: casting.copyto,
     np.transpose: shaping.transpose, np.swapaxes: shaping.swapaxes, np.moveaxis: shaping.moveaxis,
     np.expand_dims: shaping.expand_dims, np.squeeze: shaping.squeeze, np.broadcast_to: shaping.broadcast_to,
     np.flip: shaping.flip, np.lib.stride_tricks.sliding_window_view: shaping.sliding_window_view,
     np.lib.stride_tricks.as_strided: stepping.as_strided,
-    np.reshape: shaping.reshape, np.ravel: shaping.ravel, np.concatenate: shaping.concatenate,
-    np.stack: shaping.stack, np.repeat: shaping.repeat, np.tile: shaping.tile, np.tril: diagonals.tril,
+    np.reshape: shaping.reshape, np.ravel: shaping.ravel, np.concatenate: joins.concatenate,
+    np.stack: joins.stack, np.repeat: shaping.repeat, np.tile: shaping.tile, np.tril: diagonals.tril,
     np.triu: diagonals.triu, np.diagonal: diagonals.diagonal, np.diag: diagonals.diag,
     np.fill_diagonal: diagonals.fill_diagonal,
     np.nonzero: places.nonzero, np.flatnonzero: places.flatnonzero, np.argwhere: places.argwhere,
@@ -319,7 +320,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.amin: reductions.extremum("min", np.minimum),
     np.any: reductions.truths("max"), np.all: reductions.truths("min"), np.count_nonzero: reductions.count_nonzero,
     np.size: reductions.size_of, np.trace: reductions.trace, np.ndim: _ndim, np.shape: _shape,
-    np.result_type: _result_type, np.real: real, np.imag: imag, np.round: round_, np.around: round_,
+    np.result_type: creation.result_type, np.real: real, np.imag: imag, np.round: round_, np.around: round_,
     np.matmul: linalg.matmul, np.dot: linalg.dot, np.vdot: linalg.vdot, np.tensordot: linalg.tensordot,
     np.einsum: linalg.einsum, np.einsum_path: linalg.einsum_path, np.linalg.solve: linalg.solve,
     scipy_bodies.solve_triangular: linalg.solve_triangular,
@@ -378,7 +379,7 @@ METHODS: Mapping[str, Any] = MappingProxyType({
     "sort": linalg.sort_in_place, "partition": linalg.partition_in_place, "compress": _compress,
     "conj": conjugated, "conjugate": conjugated,
     "flatten": shaping.flatten, "transpose": shaping.transposed, "reshape": shaping.reshape_method,
-    "astype": creation.astype, "copy": creation.copied_in_order, "fill": creation.fill, "item": _item,
+    "astype": creation.astype, "copy": creation.copied_in_order, "fill": casting.fill, "item": _item,
 })
 """Methods of arrays, as the function they stand for or a rule."""
 

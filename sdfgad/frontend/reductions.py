@@ -77,7 +77,7 @@ def _first(at: Callable[[tuple[Ix, ...]], Expr], first: tuple[Ix, ...]) -> Expr:
 
 
 def _restored(ctx: Context, a: Value, result: ViewValue, over: tuple[int, ...], keepdims: Value) -> Value:
-    if keepdims is not True:
+    if not keepdims:
         return result
     if isinstance(a, Masked):  # what a mask selects lies along one dimension, however many the mask has
         over = tuple(sorted({max(k - a.mask.ndim + 1, 0) for k in over}))

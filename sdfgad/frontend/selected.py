@@ -230,7 +230,7 @@ def plain(items: Value) -> Sequence[Value]:
 
 def _covariance(ctx: Context, m: Value, *others: Value, rowvar: Value = True, ddof: Value = None,
                 **named: Value) -> Value:
-    rows = m if rowvar is False else m.rows if isinstance(m, SelectedColumns) else None
+    rows = m if not rowvar else m.rows if isinstance(m, SelectedColumns) else None
     if others or named or not isinstance(rows, Masked) or (rows.mask.ndim, rows.values.ndim) != (1, 2):
         return None
     return ctx.invoke(ctx, choosing.covariance_of_rows, [rows, 1 if ddof is None else ddof], {})

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sdfgad.arrays import native
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.bodies import joining as joining_bodies
 from sdfgad.frontend.builder import axes
@@ -19,7 +18,6 @@ from sdfgad.frontend.elementwise import (
     int_ix,
     int_value,
     project,
-    promote,
     same_size,
     select,
     shape_text,
@@ -31,7 +29,6 @@ from sdfgad.frontend.layout import copied_or_shared, needs_no_copy, order_of
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
-    Grown,
     IntValue,
     Lazy,
     ListValue,
@@ -188,7 +185,7 @@ def _target_shape(ctx: Context, value: ArrayValue, shape: Value) -> Shape:
     sizes = [to_int(ctx, n) for n in items]
     open_ = [k for k, n in enumerate(sizes) if not isinstance(n, IntValue) and n == -1]
     known = [int_ix(n) for k, n in enumerate(sizes) if k not in open_]
-    total, given = _product(value.shape), _product(known)
+    total, given = elements_of(value.shape), elements_of(known)
     if open_:
         rest = floordiv(total, given) if given.const != 0 else ix(0)
         if len(open_) > 1 or (given * rest != total and not (total.const == 0 == rest.const)):
@@ -200,7 +197,7 @@ def _target_shape(ctx: Context, value: ArrayValue, shape: Value) -> Shape:
     return tuple(known)
 
 
-def _product(sizes: Sequence[Ix]) -> Ix:
+def elements_of(sizes: Sequence[Ix]) -> Ix:
     total = ix(1)
     for n in sizes:
         total = total * n
@@ -267,55 +264,7 @@ def flatten(ctx: Context, a: Value, order: str = "C") -> Value:
     return convert(ctx, _reshape(ctx, value, -1, order, False), value.dtype)
 
 
-# joins
-
-def concatenate(ctx: Context, arrays: Value, axis: Value = 0, dtype: Value = None,
-                casting: Value = "same_kind") -> Value:
-    if isinstance(arrays, (ArrayValue, Grown)):
-        return _joined_rows(ctx, as_array(ctx, arrays), axis, dtype)
-    parts = [as_array(ctx, v) for v in items_of(ctx, arrays)]
-    if axis is None:
-        parts, axis = [reshaped(ctx, p, (_product(p.shape),)) for p in parts], 0
-    if not parts or any(p.ndim != parts[0].ndim or not p.shape for p in parts):
-        raise ctx.refuse("arrays of different dimensions joined", code="SG103")
-    where = axis_number(ctx, axis, parts[0].ndim)
-    total = ix(0)
-    for part in parts:
-        total = total + part.shape[where]
-    shape = (*parts[0].shape[:where], total, *parts[0].shape[where + 1:])
-    kind = promote(ctx, parts) if dtype is None else native(np.dtype(dtype))
-    target = ctx.builder.view(ctx.builder.declare(shape, kind, ctx.label or "joined"), shape)
-    start = ix(0)
-    for part in parts:
-        extents = (*shape[:where], part.shape[where], *shape[where + 1:])
-        index = tuple(i + start if k == where else i for k, i in enumerate(axes(len(shape))))
-        place = remap(ctx, target, extents, index)
-        ctx.builder.assign(place, expand(ctx, part, extents))  # type: ignore[arg-type]
-        ctx.builder.consume(part)
-        start = start + part.shape[where]
-    return target
-
-
-def _joined_rows(ctx: Context, rows: ArrayValue, axis: Value, dtype: Value) -> Value:
-    """The items of an array one behind the other along an axis of theirs."""
-    if rows.ndim < 2:
-        raise ctx.refuse("numbers joined as if they were arrays", "use np.stack", "SG103")
-    where = 0 if axis is None else axis_number(ctx, axis, rows.ndim - 1)
-    moved = ctx.invoke(ctx, np.moveaxis, [rows, 0, where], {})
-    shape = moved.shape if axis is not None else (_product(moved.shape),)
-    if axis is not None:
-        shape = (*shape[:where], shape[where] * shape[where + 1], *shape[where + 2:])
-    return ctx.builder.fresh_copy(reshaped(ctx, moved, shape), ctx.label or "joined", dtype and native(np.dtype(dtype)))
-
-
-def stack(ctx: Context, arrays: Value, axis: Value = 0) -> Value:
-    if isinstance(arrays, (ArrayValue, Grown)):
-        return ctx.invoke(ctx, np.copy, [ctx.invoke(ctx, np.moveaxis, [as_array(ctx, arrays), 0, axis], {})], {})
-    parts = [as_array(ctx, v) for v in items_of(ctx, arrays)]
-    where = axis_number(ctx, axis, parts[0].ndim + 1)
-    kind = np.result_type(*(p.dtype for p in parts))  # numbers of Python's are arrays of their own dtype here
-    return concatenate(ctx, tuple(expand_dims(ctx, p, where) for p in parts), where, kind)
-
+# elements once more
 
 def repeat(ctx: Context, a: Value, repeats: Value, axis: Value = None) -> Value:
     known = contents(ctx, repeats)
@@ -325,7 +274,7 @@ def repeat(ctx: Context, a: Value, repeats: Value, axis: Value = None) -> Value:
         return ctx.invoke(ctx, joining_bodies.repeat_each, [as_array(ctx, a), repeats, axis], {})
     value, count = as_array(ctx, a), to_int(ctx, repeats)
     if axis is None:
-        value, axis = reshaped(ctx, value, (_product(value.shape),)), 0
+        value, axis = reshaped(ctx, value, (elements_of(value.shape),)), 0
     where = axis_number(ctx, axis, value.ndim)
     times = int_ix(count)
     shape = tuple(n * times if k == where else n for k, n in enumerate(value.shape))
@@ -347,7 +296,7 @@ def tile(ctx: Context, A: Value, reps: Value) -> Value:
 
 
 def meshgrid(ctx: Context, *xi: Value, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> Value:
-    flat = (reshaped(ctx, v, (_product(v.shape),)) for v in (as_array(ctx, x) for x in xi))
+    flat = (reshaped(ctx, v, (elements_of(v.shape),)) for v in (as_array(ctx, x) for x in xi))
     vectors = [ctx.builder.materialise(v, "tmp") for v in flat]
     order = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
@@ -374,7 +323,7 @@ def where(ctx: Context, condition: Value, x: Value = None, y: Value = None) -> V
 def take(ctx: Context, a: Value, indices: Value, axis: Value = None, mode: str = "raise") -> Value:
     value = as_array(ctx, a)
     if axis is None:
-        value, axis = reshaped(ctx, value, (_product(value.shape),)), 0
+        value, axis = reshaped(ctx, value, (elements_of(value.shape),)), 0
     where_ = axis_number(ctx, axis, value.ndim)
     if mode == "wrap":
         indices = ctx.invoke(ctx, np.remainder, [indices, int_value(value.shape[where_])], {})
@@ -393,7 +342,7 @@ def broadcast_arrays(ctx: Context, *args: Value) -> Value:
 
 
 def outer(ctx: Context, a: Value, b: Value) -> Value:
-    left, right = (reshaped(ctx, v, (_product(v.shape),)) for v in (strong(ctx, a), strong(ctx, b)))
+    left, right = (reshaped(ctx, v, (elements_of(v.shape),)) for v in (strong(ctx, a), strong(ctx, b)))
     rows = remap(ctx, left, (left.shape[0], ix(1)), [ix(axis(0))])
     return ctx.invoke(ctx, np.multiply, [rows, right], {})
 

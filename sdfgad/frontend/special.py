@@ -27,13 +27,29 @@ def in_dtypes(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], numbers
     """The arguments in the dtypes that NumPy or SciPy compute in; known numbers as they are unless `numbers`."""
     kinds = [v if is_number(v) else as_array(ctx, v) for v in arguments]
     asked = [np.result_type(v) if isinstance(v, (bool, np.generic)) else type(v) if is_number(v) else
-             v.dtype if not v.weak else {"i": int, "f": float, "c": complex}.get(v.dtype.kind, v.dtype) for v in kinds]
+             v.dtype if not v.weak else _OF_PYTHON.get(v.dtype.kind, v.dtype) for v in kinds]
     try:
         found = ufunc.resolve_dtypes((*asked, *(None for _ in range(ufunc.nout))))
     except TypeError as error:
         raise ctx.refuse(f"{ufunc.__name__} of {', '.join(map(describe, arguments))}", str(error), "SG104") from error
     return [(kind.type(v) if numbers else v) if is_number(v) else given if v.dtype == kind else convert(ctx, v, kind)
             for given, v, kind in zip(arguments, kinds, found, strict=False)]
+
+
+def in_loop(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], dtype: np.dtype) -> list[Value]:
+    """The arguments in the dtypes that NumPy computes in where `dtype=` says what the result is of."""
+    values = [as_array(ctx, v) for v in arguments]
+    kinds = [_OF_PYTHON.get(v.dtype.kind, v.dtype) if v.weak else v.dtype for v in values]
+    asked = [v.dtype for v in values] if all(v.weak for v in values) else kinds
+    try:
+        found = ufunc.resolve_dtypes((*asked, None), signature=(*(None for _ in values), dtype), casting="same_kind")
+    except TypeError as error:
+        raise ctx.refuse(f"numpy.{ufunc.__name__} of {', '.join(map(describe, values))} with dtype={dtype}", str(error),
+                         "SG104") from error
+    return [convert(ctx, v, kind) for v, kind in zip(values, found, strict=False)]
+
+
+_OF_PYTHON: Mapping[str, type] = MappingProxyType({"i": int, "f": float, "c": complex})
 
 
 def of_numpy(ctx: Context, callee: Value, arguments: Sequence[Value]) -> Sequence[Value]:

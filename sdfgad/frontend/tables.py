@@ -32,36 +32,36 @@ def rows_from_table(ctx: Context, stmt: ast.For, items: Sequence[Value]) -> Rows
     steps = sum(isinstance(n, (ast.stmt, ast.Call)) for s in stmt.body for n in ast.walk(s))
     if len(items) < 2 or len(items) <= MOST_ITEMS and len(items) * steps <= MOST_STEPS:
         return None
-    column = _column(items)
+    column = column_of(items)
     if column is None:
         return None
-    stored = _stored(ctx, column)
-    return Rows(ix(len(items)), lambda k: _item(ctx, stored, k))
+    stored = stored_column(ctx, column)
+    return Rows(ix(len(items)), lambda k: item_of_column(ctx, stored, k))
 
 
-def _column(items: Sequence[Value]) -> Column | None:
+def column_of(items: Sequence[Value]) -> Column | None:
     """Numbers of one type, or tuples of one length with such numbers at every place."""
     kinds = {type(v) for v in items}
     if kinds == {int} and all(-2**63 <= v < 2**63 for v in items) or kinds == {float}:
         return np.array(items, np.int64 if kinds == {int} else np.float64)
     if kinds != {tuple} or len({len(v) for v in items}) != 1:
         return None
-    parts = [_column(part) for part in zip(*items, strict=True)]
+    parts = [column_of(part) for part in zip(*items, strict=True)]
     return None if any(p is None for p in parts) else tuple(p for p in parts if p is not None)
 
 
-def _stored(ctx: Context, column: Column) -> Value:
+def stored_column(ctx: Context, column: Column) -> Value:
     if isinstance(column, tuple):
-        return tuple(_stored(ctx, part) for part in column)
+        return tuple(stored_column(ctx, part) for part in column)
     stored = ctx.builder.constant(column, "table")
     ctx.builder.frozen.add(stored.view.array)
     return stored
 
 
-def _item(ctx: Context, stored: Value, k: Ix) -> Value:
+def item_of_column(ctx: Context, stored: Value, k: Ix) -> Value:
     """Item k, of Python's own numbers."""
     if not isinstance(stored, ViewValue):
-        return tuple(_item(ctx, part, k) for part in stored)
+        return tuple(item_of_column(ctx, part, k) for part in stored)
     found = as_array(ctx, subscript(ctx, stored, IntValue(k)))
     if found.dtype == FLOAT:
         return convert(ctx, found, FLOAT, weak=True)

@@ -96,7 +96,9 @@ def nanquantile(a, q, axis=None, keepdims=False):
     below = np.floor(place).astype(np.int64)
     low = picked(ordered, np.maximum(below, 0))
     high = picked(ordered, np.maximum(np.minimum(below + 1, count - 1), 0))
-    found = np.where(count > 0, low + (high - low) * (place - below), np.nan)
+    share = place - below  # a number of Python's leaves single precision as it is
+    share = share.astype(values.dtype) if type(q) is float or type(q) is int else share
+    found = np.where(count > 0, low + (high - low) * share, np.nan)
     return shaped(np.asarray(found), values, axis, keepdims)
 
 
@@ -121,7 +123,8 @@ def put(a, ind, v, mode="raise"):
 def choose(a, choices, mode="raise"):
     which = _within(np.asarray(a), len(choices), mode)
     arrays = np.broadcast_arrays(which, *choices)
-    return np.take_along_axis(np.stack(arrays[1:]), arrays[0][None], axis=0)[0]
+    chosen = np.take_along_axis(np.stack(arrays[1:]), arrays[0][None], axis=0)[0]
+    return chosen.astype(np.result_type(*choices))  # which numbers of Python's leave as it is
 
 
 def fromiter(iter, dtype, count=-1):
@@ -147,7 +150,9 @@ def poly(seq_of_zeros):
     zeros = np.atleast_1d(np.asarray(seq_of_zeros))
     if zeros.ndim != 1:
         raise ValueError("the characteristic polynomial of a matrix")
-    out = np.zeros(zeros.shape[0] + 1, np.result_type(zeros.dtype, np.float64))
+    if zeros.shape[0] == 0:
+        return 1.0
+    out = np.zeros(zeros.shape[0] + 1, zeros.dtype if zeros.dtype.kind in "fc" else np.float64)
     out[0] = 1.0
     for k in range(zeros.shape[0]):
         out[1:k + 2] -= zeros[k] * out[:k + 1]

@@ -20,7 +20,7 @@ def vander(x, N=None, increasing=False):
 
 def block(arrays):
     if not isinstance(arrays, list):
-        return np.asarray(arrays)
+        return np.array(arrays)
     if not any(isinstance(row, list) for row in arrays):
         return _side_by_side(arrays, 1)
     if any(isinstance(part, list) for row in arrays for part in row):
@@ -89,6 +89,7 @@ def diagflat(v, k=0):
 
 
 def piecewise(x, condlist, funclist, *args, **keywords):
+    condlist = [flags(c) for c in condlist]
     if np.ndim(x) == 0:
         alone = [np.reshape(c, (1,)) for c in condlist]
         return np.reshape(np.piecewise(np.reshape(x, (1,)), alone, funclist, *args, **keywords), ())
@@ -167,12 +168,18 @@ def compress(condition, a, axis=None):
     known = isinstance(condition, (list, tuple))
     if len(condition) > rows.shape[0] or not known and len(condition) < rows.shape[0]:
         raise ValueError("as many conditions as elements along the axis")
-    kept = rows[[k for k in range(len(condition)) if condition[k]] if known else np.asarray(condition)]
-    return kept if axis is None else np.moveaxis(kept, 0, axis)
+    kept = rows[[k for k in range(len(condition)) if condition[k]] if known else flags(condition)]
+    return kept if axis is None or axis == 0 else np.moveaxis(kept, 0, axis)
+
+
+def flags(condition):
+    """Conditions of any dtype as booleans, which are no places then."""
+    given = np.asarray(condition)
+    return given if given.dtype == bool else given != 0
 
 
 def extract(condition, arr):
-    return np.ravel(arr)[np.ravel(condition)]
+    return np.ravel(arr)[np.ravel(flags(condition))]
 
 
 def real_if_close(a, tol=100):
@@ -182,15 +189,18 @@ def real_if_close(a, tol=100):
 
 
 def putmask(a, mask, values):
-    np.copyto(a, values, where=mask)
+    if np.size(values) != 1 and np.shape(values) != a.shape[a.ndim - np.ndim(values):]:
+        raise ValueError("values of another shape, which begin again where they end")
+    np.copyto(a, values, where=flags(mask))
 
 
 def place(arr, mask, vals):
-    values = np.ravel(np.asarray(vals))
+    values = np.ravel(np.asarray(vals)).astype(arr.dtype)
     if values.size == 0:
         raise ValueError("no values to be placed")
-    before = np.cumsum(np.ravel(mask)) - 1
-    np.copyto(arr, values[np.reshape(before % values.size, arr.shape)], where=mask)
+    where = flags(mask)
+    before = np.cumsum(np.ravel(where)) - 1
+    np.copyto(arr, values[np.reshape(before % values.size, arr.shape)], where=where)
 
 
 def fill_wrapped(a, val):
@@ -198,7 +208,7 @@ def fill_wrapped(a, val):
     if np.ndim(val) > 0:
         raise ValueError("several numbers for a diagonal that begins again")
     n, m = a.shape
-    np.copyto(a, val, where=np.arange(n)[:, None] % (m + 1) == np.arange(m))
+    np.copyto(a, val, "unsafe", np.arange(n)[:, None] % (m + 1) == np.arange(m))
 
 
 def ravel_multi_index(multi_index, dims):

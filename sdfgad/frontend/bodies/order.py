@@ -67,9 +67,13 @@ def quantile(a, q, axis=None, keepdims=False, method="linear"):
         raise ValueError("quantiles of complex numbers")
     known = settled(q)
     if known is None:
-        return _between_ranks(values, np.asarray(q), axis, keepdims, method)
+        # A number of Python's leaves single precision as it is.
+        at = np.asarray(q).astype(values.dtype) if type(q) is float else np.asarray(q)
+        return _between_ranks(values, at, axis, keepdims, method)
     if isinstance(known, (tuple, list)):
-        kind = values.dtype if method in ("lower", "higher", "nearest") else np.float64
+        kind = values.dtype
+        if method not in ("lower", "higher", "nearest"):
+            kind = np.result_type(values.dtype, np.asarray(q).dtype)
         return np.stack([quantile(values.astype(kind), p, axis, keepdims, method) for p in known])
     if not 0 <= known <= 1:
         raise ValueError("quantiles other than those from 0 to 1")

@@ -144,13 +144,18 @@ def sum_(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdi
             where is True):
         ctx.builder.counted[result.view.array] = masked(ctx, a, a)
     total = _restored(ctx, a, result, axes, keepdims)
-    return total if is_number(initial) and initial == 0 else apply(ctx, np.add, total, initial)
+    return total if is_number(initial) and initial == 0 else _begun(ctx, np.add, total, initial)
 
 
 def _sum_dtype(dtype: np.dtype) -> np.dtype:
     if dtype.kind in "bi":
         return INT if dtype.itemsize <= 8 else dtype
     return np.dtype(np.uint64) if dtype.kind == "u" else dtype
+
+
+def _begun(ctx: Context, ufunc: np.ufunc, found: Value, initial: Value) -> Value:
+    """A reduction that begins with another number, in its own dtype."""
+    return apply(ctx, ufunc, found, convert(ctx, initial, as_array(ctx, found).dtype))
 
 
 def extremum(op: str, ufunc: np.ufunc) -> Callable[..., Value]:
@@ -179,7 +184,7 @@ def extremum(op: str, ufunc: np.ufunc) -> Callable[..., Value]:
         elif not known and any(value.shape[k].const == 0 for k in axes):
             raise ctx.refuse("the extremum of no elements", "take the initial value itself", "SG103")
         found = _restored(ctx, a, reduce_map(ctx, value, axes, op, value.dtype, start), axes, keepdims)
-        return found if known else apply(ctx, ufunc, found, initial)
+        return found if known else _begun(ctx, ufunc, found, initial)
 
     return rule
 
@@ -262,7 +267,9 @@ def mean(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdi
     total = sum_(ctx, a, axis, dtype, keepdims)
     if isinstance(count, ArrayValue):
         count = convert(ctx, count, np.dtype(np.float32 if total.dtype in (np.float32, np.complex64) else np.float64))
-    return apply(ctx, np.true_divide, total, count)
+    found = apply(ctx, np.true_divide, total, count)
+    whole = as_array(ctx, total).dtype
+    return convert(ctx, found, whole) if dtype is not None and whole.kind in "iu" else found
 
 
 def trace(ctx: Context, a: Value, offset: Value = 0, axis1: Value = 0, axis2: Value = 1,

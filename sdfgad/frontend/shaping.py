@@ -270,13 +270,14 @@ def repeat(ctx: Context, a: Value, repeats: Value, axis: Value = None) -> Value:
     known = contents(ctx, repeats)
     if known is not None:
         repeats = int(known.flat[0]) if known.size == 1 else tuple(known.tolist())
+    if isinstance(repeats, (tuple, ListValue)) and len(items_of(ctx, repeats)) == 1:
+        repeats = items_of(ctx, repeats)[0]
     if isinstance(repeats, (tuple, ListValue)):
         return ctx.invoke(ctx, joining_bodies.repeat_each, [as_array(ctx, a), repeats, axis], {})
-    value, count = as_array(ctx, a), to_int(ctx, repeats)
+    value, (times,) = as_array(ctx, a), shape_of(ctx, repeats)
     if axis is None:
         value, axis = reshaped(ctx, value, (elements_of(value.shape),)), 0
     where = axis_number(ctx, axis, value.ndim)
-    times = int_ix(count)
     shape = tuple(n * times if k == where else n for k, n in enumerate(value.shape))
     value = ctx.builder.materialise(value, "tmp")
     index = [floordiv(i, times) if k == where else i for k, i in enumerate(axes(value.ndim))]

@@ -93,6 +93,10 @@ PROGRAMS = {
     "list in place": (repeated_in_place, X), "list apart": (repeated_apart, X), "deque": (last_of_a_deque, X),
     "quantile of single precision": (lambda x, f: np.quantile(f, np.abs(x[0])), X, F),
     "dtypes of numbers": (lambda f: np.zeros(2, np.result_type(int(np.argmax(f)), float(f[0]), f)) + f[0], F),
+    "reductions that begin with a number": (
+        lambda f, x: np.sum(f, initial=x[0]) + np.max(f, initial=x[3]) + np.prod(f, initial=np.float64(2)), F, X),
+    "whole reductions": (lambda k: np.sum(k, initial=0.5) + np.prod(k, initial=1.5) + np.mean(k, dtype=int), K),
+    "repeat by a list of one": (lambda x: np.repeat(x, [2]), X),
     "choose": (lambda f, k: np.choose(k % 3, [f, 0.5, 1]), F, K),
     "zeros of a polynomial": (lambda f: (np.poly(f), np.poly(f[:0])), F),
     "quantile in a list": (lambda f: np.nanquantile(f, 0.3), F),
@@ -139,6 +143,7 @@ REFUSED = {
     "rows of another length": (lambda x: np.stack([x, x[:1]]), X),
     "rows of another length below": (lambda x: np.vstack([x, x[:1]]), X),
     "a list of rows": (lambda x: np.array([x, x[:1]]), X),
+    "a negative number of repetitions": (lambda x: np.repeat(x, -1), X),
     "an appended row": (lambda a: np.append(a, a[:1, :1], axis=0), A),
 }
 

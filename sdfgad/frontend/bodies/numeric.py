@@ -18,7 +18,7 @@ def prod(a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
         total = values if keepdims else np.squeeze(values, axis)
     else:
         total = _prod(values, axis, dtype, keepdims)
-    return total if isinstance(initial, int) and initial == 1 else total * initial
+    return total if isinstance(initial, int) and initial == 1 else total * np.asarray(initial).astype(total.dtype)
 
 
 def _prod(a, axis, dtype, keepdims):
@@ -243,6 +243,8 @@ def divmod_of(x1, x2):
 
 def unwrap(p, discont=None, axis=-1, period=2 * np.pi):
     whole = np.moveaxis(np.asarray(p), axis, 0)
+    if whole.dtype.kind in "iub" and isinstance(period, int):
+        raise ValueError("whole numbers and a whole period")
     rows, steps = whole * 1.0, (whole[1:] - whole[:-1]) * 1.0
     near = np.remainder(steps + period / 2, period) - period / 2
     near = np.where((near == -period / 2) & (steps > 0), period / 2, near)

@@ -25,7 +25,7 @@ from sdfgad.frontend.merge import (
 )
 from sdfgad.frontend.none_or import NOWHERE, asked, blank_of, filled, untold
 from sdfgad.frontend.selections import merging
-from sdfgad.frontend.settled import OF_NUMBERS, OF_THINGS, is_mixed, mixed, of_choice
+from sdfgad.frontend.settled import OF_NUMBERS, OF_THINGS, are_things, is_mixed, mixed, of_choice
 from sdfgad.frontend.sharing import SharedPlaces
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mutable_parts, rebuilt
 from sdfgad.frontend.values import (
@@ -175,7 +175,8 @@ def _joined(ctx: Context, first: Value, second: Value) -> Kind:
     kind = join(ctx, a, b)
     if kind is None:
         told = f"a choice at run time between {describe(first)} and {describe(second)}"
-        raise of_choice(ctx.refuse(told, OF_NUMBERS if a or b else OF_THINGS, "SG104"), (first, second))
+        help = OF_THINGS if are_things((first, second)) else OF_NUMBERS
+        raise of_choice(ctx.refuse(told, help, "SG104"), (first, second))
     return kind
 
 

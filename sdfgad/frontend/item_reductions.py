@@ -59,6 +59,8 @@ def builtin_extremum(ufunc: np.ufunc, reducer: Callable[..., Value]) -> Callable
             if isinstance(sequence, (ArrayValue, Masked)):
                 if (sequence if isinstance(sequence, ArrayValue) else sequence.values).ndim != 1:
                     raise ctx.refuse(f"the builtin extremum of {describe(values[0])}", "use np.max or np.min", "SG107")
+                if isinstance(sequence, ArrayValue) and sequence.dtype.kind == "f" and sequence.shape[0].const != 0:
+                    sequence = ctx.invoke(ctx, choosing.first_for_nan, [sequence], {})
                 return _as_its_items(ctx, values[0], reducer(ctx, sequence))
             values = tuple(items_of(ctx, values[0]))
         if any(isinstance(v, (tuple, Record)) for v in values):

@@ -104,8 +104,12 @@ def changing(found: UnsupportedError) -> ChangingRefusal:
 
 def of_choice(found: UnsupportedError, ways: Sequence[Value]) -> UnsupportedError:
     """A refusal as one of a choice among functions or objects, if that is what the ways are."""
-    things = ways and not any(w is None or is_number(w) or isinstance(w, _VALUES) for w in ways)
-    return of_kind(ChoiceRefusal, found) if things else found
+    return of_kind(ChoiceRefusal, found) if are_things(ways) else found
+
+
+def are_things(ways: Sequence[Value]) -> bool:
+    """Whether all of them are functions or objects."""
+    return bool(ways) and not any(w is None or is_number(w) or isinstance(w, _VALUES) for w in ways)
 
 
 _VALUES = (ArrayValue, IntValue, Masked, ListValue, Grown, Iterated, Rows, Maybe, Opaque, tuple, str)

@@ -97,6 +97,7 @@ PROGRAMS = {
         lambda f, x: np.sum(f, initial=x[0]) + np.max(f, initial=x[3]) + np.prod(f, initial=np.float64(2)), F, X),
     "whole reductions": (lambda k: np.sum(k, initial=0.5) + np.prod(k, initial=1.5) + np.mean(k, dtype=int), K),
     "repeat by a list of one": (lambda x: np.repeat(x, [2]), X),
+    "extrema without NaN": (lambda x: (max(np.where(x > 1, np.nan, x)), min(np.where(x > 0.8, np.nan, x))), X),
     "choose": (lambda f, k: np.choose(k % 3, [f, 0.5, 1]), F, K),
     "zeros of a polynomial": (lambda f: (np.poly(f), np.poly(f[:0])), F),
     "quantile in a list": (lambda f: np.nanquantile(f, 0.3), F),

@@ -27,6 +27,11 @@ def ranked_of_selected(function, values, mask, *options):
     return np.where(np.any(np.isnan(values) & mask), np.nan, found)[()]
 
 
+def first_for_nan(items):
+    """What Python's `max` and `min` compare: what is no number never wins, unless it comes first."""
+    return np.where(np.isnan(items), items[0], items)
+
+
 def total(items, start):
     """`sum` of items that are no numbers: their operator adds them."""
     start = start + items[0]

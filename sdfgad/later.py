@@ -9,8 +9,14 @@ Where a module names such functions, it imports them for the types, so that what
 """
 from __future__ import annotations
 
+import os
 from importlib import import_module
+from threading import RLock
 from typing import Any
+
+_LOADING = RLock()
+# A child process would wait for ever for a module that another thread of its parent was just loading.
+os.register_at_fork(before=_LOADING.acquire, after_in_parent=_LOADING.release, after_in_child=_LOADING.release)
 
 
 class Later:
@@ -20,7 +26,9 @@ class Later:
         self._home, self.__name__ = home, name
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return getattr(import_module(self._home), self.__name__)(*args, **keywords)
+        with _LOADING:
+            module = import_module(self._home)
+        return getattr(module, self.__name__)(*args, **keywords)
 
     def __repr__(self) -> str:
         return f"<{self._home}.{self.__name__}, loaded when it is called>"

@@ -1,9 +1,12 @@
 """What is loaded when: `later` loads at the first call, and calls of programs in the cache need no passes."""
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -50,3 +53,29 @@ def test_a_call_from_the_cache_loads_no_passes(tmp_path, verb):
 def test_what_comes_later_is_what_it_stands_for():
     square = later("math", "sqrt")
     assert square(4.0) == 2.0 and square.__name__ == "sqrt" and "math.sqrt" in repr(square)
+
+
+def _square_of_a_child(home, found):
+    found.send(later(home, "square")(3.0))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+def test_a_child_loads_what_a_thread_of_its_parent_was_loading(tmp_path, monkeypatch):
+    """The lock of a module that the thread holds would never be let go in the child."""
+    (tmp_path / "loaded_slowly.py").write_text("import time\ntime.sleep(1.0)\nsquare = lambda x: x * x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    fork = multiprocessing.get_context("fork")
+    mine, childs = fork.Pipe()
+    thread = threading.Thread(target=later("loaded_slowly", "square"), args=(2.0,))
+    thread.start()
+    while "loaded_slowly" not in sys.modules:
+        time.sleep(0.01)
+    child = fork.Process(target=_square_of_a_child, args=("loaded_slowly", childs), daemon=True)
+    child.start()
+    told = mine.poll(30)
+    if not told:
+        child.kill()
+    thread.join()
+    monkeypatch.delitem(sys.modules, "loaded_slowly")
+    assert told and mine.recv() == 9.0
+    child.join(30)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 import weakref
 from collections.abc import Collection, Iterable, Mapping
 from logging import getLogger
@@ -28,6 +27,7 @@ from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.ir.messages import communicates
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_writes
+from sdfgad.locks import own_lock
 from sdfgad.thresholds import thresholds
 
 _NO_LIMIT = 2**63 - 1
@@ -102,7 +102,7 @@ class Executable:
             self._library.sg_connect(self._handle, self._table)
             self._lines = lines_of(program)
         self._close = weakref.finalize(self, self._library.sg_close, self._handle)
-        self._lock = threading.Lock()
+        self._lock = own_lock(self)
 
     def __call__(self, arguments: Mapping[str, np.ndarray]) -> None:
         """Run on C-contiguous arrays of exactly the right shape and dtype, changed in place. Constants among them are

@@ -185,6 +185,17 @@ def test_several_contributions_to_one_element(ufunc):
     check_both_modes(gathered, (V6, A34))
 
 
+@pytest.mark.parametrize("ufunc", [np.maximum, np.minimum])
+def test_extrema_of_all_elements_and_one_number(ufunc):
+    def clipped(x, y):
+        w, Z = x * y, x[:, None] * y
+        ufunc.at(w, slice(None), 0.3)
+        ufunc.at(Z, slice(None), y)
+        return np.sum(w * w) + np.sum(Z * Z)
+
+    check_both_modes(clipped, (np.array([0.1, 0.5, 0.9, 1.4]), np.array([0.3, 1.2, 0.7, 0.4])))
+
+
 def test_equal_numbers_share_what_an_element_gets():
     def largest(x):
         y = np.zeros(2)

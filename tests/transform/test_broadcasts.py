@@ -69,6 +69,14 @@ def test_a_full_matrix_stays_an_operand():
     assert libs(check(made.but(body=(fill, product("C", "A", "G", made)))))
 
 
+@pytest.mark.parametrize("op", ["max", "min", "*"])
+def test_what_was_there_may_win(op):
+    made = program()
+    whole = each((I, J), put("G", ("i", "j"), at("u", "i") * at("v", "j")))
+    again = each((I, J), put("G", ("i", "j"), lit(0.3), op))
+    assert libs(check(made.but(body=(whole, again, product("C", "A", "G", made)))))
+
+
 def test_a_partial_filling_says_nothing():
     made = program()
     whole = each((I, J), put("G", ("i", "j"), at("u", "i") * at("v", "j")))

@@ -178,8 +178,8 @@ class _BroadcastFlow:
         """What the array holds after a store, if that can be said in few words."""
         array, before = self.arrays[store.array], self.known.get(store.array)
         form = _form(stmt, store, array, self.counters)
-        if form is not None and store.op == "+":
-            form = None if before is None else algebra.add(before, form)
+        if form is not None and store.op is not None:
+            form = algebra.add(before, form) if store.op == "+" and before is not None else None
         self.forget({store.array})
         if form is not None and _small(form, array, self.counters) and store.array not in expr_reads(form):
             self.know(store.array, form)

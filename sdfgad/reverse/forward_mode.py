@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from sdfgad.analysis.elements.access import position
+from sdfgad.analysis.elements.access import interval_env, position, run_range
 from sdfgad.analysis.reversal.activity import active_arrays
 from sdfgad.errors import unsupported
 from sdfgad.ir.expr import Expr, Load, Local, rewrite, walk
@@ -22,6 +22,7 @@ from sdfgad.ir.program import (
     Pop,
     Program,
     Push,
+    Range,
     Stmt,
     Store,
     View,
@@ -129,21 +130,21 @@ def _parts(stmt: Map, arrays: dict[str, Array]) -> Iterator[Map]:
         yield replace(stmt, body=(Store(name, place, expr),))
 
 
-def _block(block: Block, names: Names) -> Block:
-    return tuple(s for stmt in block for s in _statement(stmt, names))
+def _block(block: Block, names: Names, path: tuple[Range, ...] = ()) -> Block:
+    return tuple(s for stmt in block for s in _statement(stmt, names, path))
 
 
-def _statement(stmt: Stmt, names: Names) -> list[Stmt]:
+def _statement(stmt: Stmt, names: Names, path: tuple[Range, ...]) -> list[Stmt]:
     if isinstance(stmt, (Loop, While)):
-        return [replace(stmt, body=_block(stmt.body, names))]
+        return [replace(stmt, body=_block(stmt.body, names, (*path, run_range(stmt))))]
     if isinstance(stmt, If):
-        return [replace(stmt, then=_block(stmt.then, names), orelse=_block(stmt.orelse, names))]
+        return [replace(stmt, then=_block(stmt.then, names, path), orelse=_block(stmt.orelse, names, path))]
     if isinstance(stmt, (Push, Pop)) and names.tangent(stmt.tape):
         return [replace(stmt, tape="tan_" + stmt.tape), stmt]
     if not isinstance(stmt, (Map, Lib)) or not (
             carries_derivatives(stmt) or any(names.tangent(n) for n in writes(stmt))):
         return [finish_stmt(stmt)]
-    lin = linearise(stmt, names.tangents(), answer=False)
+    lin = linearise(stmt, replace(names.tangents(), around=interval_env(path)), answer=False)
     ready = [finish_stmt(part) for s in (*lin.prep, *lin.linear) for part in _written_out(s, names)]
     stmt = finish_stmt(stmt)
     return [stmt, *ready] if lin.after else [*ready, stmt]

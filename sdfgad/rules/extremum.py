@@ -1,18 +1,20 @@
 """Who wins a minimum or maximum: found again when the derivative is computed, in a way that rounding cannot upset."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sdfgad.errors import unsupported
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Call, Expr, Load, walk
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.expr import Call, Expr, Load, certain, walk
+from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Map, Range, Stmt, Store, all_of
 
 _BOOL = np.dtype(bool)
+_ENDLESS = 1 << 60
+"""Iterations that no loop reaches: a while loop counts as if it had more."""
 # Functions whose result is the same wherever the compiler places them: it may fuse a product with a sum, here or there.
 _EXACT = frozenset({"neg", "abs", "cast", "select", "maximum", "minimum", "real", "imag", "lt", "le", "gt", "ge", "eq",
                     "ne", "and", "or", "not", "isnan"})
@@ -49,16 +51,18 @@ class _Results:
     meet: bool
 
 
-def winners(stmt: Map, store: Store, fresh: Fresh, shape: tuple[int, ...]) -> Winners:
-    """Compare `array[index] op= expr` with its result, for op "min" or "max". shape: of the array."""
-    found = _results(stmt, store, shape)
+def winners(stmt: Map, store: Store, fresh: Fresh, arrays: Mapping[str, Array],
+            around: Mapping[str, Bounds]) -> Winners:
+    """Compare `array[index] op= expr` with its result, for op "min" or "max". around: intervals of the variables of the
+    loops around."""
+    found = _results(stmt, store, arrays[store.array].shape)
     best = Load(store.array, store.index, store.expr.dtype)
     zero, one = algebra.zero(best.dtype), algebra.number(1, best.dtype)
     prep: list[Stmt] = []
     value, result = store.expr, best
-    sizes = [r.trips for r in stmt.domain]
-    if any(isinstance(n, Call) and n.fn not in _EXACT for n in walk(value)) and None not in sizes:
-        value, result = _again(stmt, store, fresh, prep, found)
+    if any(isinstance(n, Call) and n.fn not in _EXACT for n in walk(value)):
+        room = tuple(_room(r, stmt, store, arrays, around) for r in stmt.domain)
+        value, result = _again(stmt, store, fresh, prep, found, room)
     wins = Call("eq", (value, result), _BOOL)
     count = fresh("ties", found.shape, best.dtype)
     prep.append(Map(found.kept, (Store(count.name, found.at, zero),), stmt.source))
@@ -89,10 +93,32 @@ def _results(stmt: Map, store: Store, shape: tuple[int, ...]) -> _Results:
     return _Results(through, index, at, tuple(store.index[d] for d in named), sizes, True)
 
 
-def _again(stmt: Map, store: Store, fresh: Fresh, prep: list[Stmt], found: _Results) -> tuple[Load, Load]:
+def _room(r: Range, stmt: Map, store: Store, arrays: Mapping[str, Array], around: Mapping[str, Bounds]) -> int:
+    """The most points that a range ever has: by the loops around it, or by an array along which it walks."""
+    if r.trips is not None:
+        return r.trips
+    bounds = dict(around)
+    for outer in stmt.domain:
+        low, high = outer.start.bounds(bounds)[0], outer.stop.bounds(bounds)[1]
+        bounds[outer.var] = (low, None if high is None else high - 1) if outer.step > 0 else (None, None)
+    gap = ((r.stop - r.start) * (1 if r.step > 0 else -1)).bounds(bounds)[1]
+    known = [] if gap is None or gap > _ENDLESS else [max(0, -(-gap // abs(r.step)))]
+    if all(r.var not in o.start.symbols | o.stop.symbols for o in stmt.domain):  # none of its points is idle
+        known += [size for n in walk(store.expr, certain) if isinstance(n, Load)
+                  for i, size in zip(n.index, arrays[n.array].shape, strict=True)
+                  if r.var in i.symbols and i.coefficient(r.var) and i.symbols.isdisjoint(
+                      o.var for o in stmt.domain if o is not r)]
+    if not known:
+        raise unsupported(stmt.source, "a minimum or maximum of values of which nobody knows how many there are",
+                          "store them in an array first", "SG134")
+    return min(known)
+
+
+def _again(stmt: Map, store: Store, fresh: Fresh, prep: list[Stmt], found: _Results,
+           room: tuple[int, ...]) -> tuple[Load, Load]:
     """The values, each computed once and stored, and their extremum."""
     dtype = store.expr.dtype
-    held = fresh("values", tuple(r.trips or 0 for r in stmt.domain), dtype)
+    held = fresh("values", room, dtype)
     value = Load(held.name, tuple(_offset(r) for r in stmt.domain), dtype)
     made = fresh("extremum", found.shape, dtype)
     result = Load(made.name, found.own, dtype)

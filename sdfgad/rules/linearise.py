@@ -16,7 +16,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.algebra import Term
 from sdfgad.ir.called import PYTHON
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
-from sdfgad.ir.index import Ix
+from sdfgad.ir.index import Bounds, Ix
 from sdfgad.ir.messages import OP, TANGENTS, carries_derivatives, order_view, received, sent, told
 from sdfgad.ir.own import OWN, OWN_LINEAR, DerivativeRule
 from sdfgad.ir.program import Array, Block, Let, Lib, Map, Stmt, Store, View
@@ -45,7 +45,8 @@ class Linearised:
 class Tangents:
     """How to linearise: `name` maps an array to its tangent (None: inactive), `fresh` makes temporaries.
 
-    versions: how many leading indices of an array number its versions. arrays: those of the program.
+    versions: how many leading indices of an array number its versions. arrays: those of the program. around: intervals
+    of the variables of the loops around the statement.
     """
 
     name: Rename
@@ -53,6 +54,7 @@ class Tangents:
     is_tangent: Callable[[str], bool]
     versions: Mapping[str, int] = field(default_factory=dict)
     arrays: Mapping[str, Array] = field(default_factory=dict)
+    around: Mapping[str, Bounds] = field(default_factory=dict)
 
     def view(self, view: View) -> View | None:
         name = self.name(view.array)
@@ -189,7 +191,7 @@ def _linearise_extremum(stmt: Map, store: Store, target: str, tangents: Tangents
     from_expr = _Differential(tangents, stmt.source).of(store.expr)
     into = tangents.at(store.array, store.index)
     zero = algebra.zero(store.expr.dtype)
-    found = winners(stmt, store, tangents.fresh, tangents.arrays[store.array].shape)
+    found = winners(stmt, store, tangents.fresh, tangents.arrays, tangents.around)
     prep += found.prep
     old = Load(target, tangents.at(store.array, found.index), zero.dtype)
     linear.append(Map(found.kept, (Store(target, old.index, algebra.select(found.old_wins, old, zero)),), stmt.source))

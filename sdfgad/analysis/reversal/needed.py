@@ -9,7 +9,7 @@ they are read, records nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from sdfgad.analysis.elements.access import (
@@ -18,6 +18,7 @@ from sdfgad.analysis.elements.access import (
     Access,
     Site,
     index_accesses,
+    interval_env,
     overwrites,
     range_accesses,
     reads_of,
@@ -156,16 +157,16 @@ class _Rules:
     temporaries: Mapping[str, Array]
     inline: Again
 
-    def linear(self, stmt: Map | Lib, answer: bool) -> Linearised:
-        return self.inline.put(stmt, linearise(stmt, self.tangents, answer))
+    def linear(self, stmt: Map | Lib, site: Site, answer: bool) -> Linearised:
+        return self.inline.put(stmt, linearise(stmt, replace(self.tangents, around=interval_env(site.path)), answer))
 
 
 def _linearise_best(stmt: Map | Lib, rules: _Rules, site: Site,
                     writes: Mapping[str, list[Access]]) -> tuple[Linearised, list[Access]]:
     """Read the answer instead of the operands when the answer survives, or when the operands do not survive either."""
-    plain = rules.linear(stmt, answer=False)
+    plain = rules.linear(stmt, site, answer=False)
     plain_reads = _linear_reads(stmt, plain, site, rules)
-    other = rules.linear(stmt, answer=True)
+    other = rules.linear(stmt, site, answer=True)
     if plain.after or not other.after:
         return plain, plain_reads
     other_reads = _linear_reads(stmt, other, site, rules)

@@ -39,7 +39,7 @@ class Winners:
 
 
 @dataclass(frozen=True)
-class _Results:
+class Results:
     """kept: ranges that go through the results; index: their places in the array. at, own: the place of a result among
     all of them, by these ranges and by those of the map. meet: whether points share results that no formula tells."""
 
@@ -55,12 +55,12 @@ def winners(stmt: Map, store: Store, fresh: Fresh, arrays: Mapping[str, Array],
             around: Mapping[str, Bounds]) -> Winners:
     """Compare `array[index] op= expr` with its result, for op "min" or "max". around: intervals of the variables of the
     loops around."""
-    found = _results(stmt, store, arrays[store.array].shape)
+    found = results_of(stmt, store, arrays[store.array].shape)
     best = Load(store.array, store.index, store.expr.dtype)
     zero, one = algebra.zero(best.dtype), algebra.number(1, best.dtype)
     prep: list[Stmt] = []
     value, result = store.expr, best
-    if any(isinstance(n, Call) and n.fn not in _EXACT for n in walk(value)):
+    if not is_exact(value):
         room = tuple(_room(r, stmt, store, arrays, around) for r in stmt.domain)
         value, result = _again(stmt, store, fresh, prep, found, room)
     wins = Call("eq", (value, result), _BOOL)
@@ -77,20 +77,25 @@ def winners(stmt: Map, store: Store, fresh: Fresh, arrays: Mapping[str, Array],
     return Winners(tuple(prep), wins, ties, old_wins, found.kept, found.index)
 
 
-def _results(stmt: Map, store: Store, shape: tuple[int, ...]) -> _Results:
+def results_of(stmt: Map, store: Store, shape: tuple[int, ...]) -> Results:
     """Those that a map has: one for each point of some of its ranges, or else all elements that it may name."""
     kept = tuple(r for r in stmt.domain if any(r.var in i.symbols for i in store.index))
     own = {r.var for r in stmt.domain}
     if all(any(i.coefficient(r.var) and not i.elems and i.symbols & own == {r.var} for i in store.index) for r in kept):
         at = tuple(_offset(r) for r in kept)
-        return _Results(kept, store.index, at, at, tuple(_extent(stmt, r, kept) for r in kept), False)
+        return Results(kept, store.index, at, at, tuple(_extent(stmt, r, kept) for r in kept), False)
     named = [d for d, i in enumerate(store.index) if i.symbols & own]
     sizes = tuple(shape[d] for d in named)
     through = all_of(sizes, "e")
     places = dict(zip(named, through, strict=True))
     index = tuple(ix(places[d].var) if d in places else i for d, i in enumerate(store.index))
     at = tuple(ix(r.var) for r in through)
-    return _Results(through, index, at, tuple(store.index[d] for d in named), sizes, True)
+    return Results(through, index, at, tuple(store.index[d] for d in named), sizes, True)
+
+
+def is_exact(value: Expr) -> bool:
+    """Whether it is the same to the last digit wherever it is computed."""
+    return not any(isinstance(n, Call) and n.fn not in _EXACT for n in walk(value))
 
 
 def _room(r: Range, stmt: Map, store: Store, arrays: Mapping[str, Array], around: Mapping[str, Bounds]) -> int:
@@ -114,7 +119,7 @@ def _room(r: Range, stmt: Map, store: Store, arrays: Mapping[str, Array], around
     return min(known)
 
 
-def _again(stmt: Map, store: Store, fresh: Fresh, prep: list[Stmt], found: _Results,
+def _again(stmt: Map, store: Store, fresh: Fresh, prep: list[Stmt], found: Results,
            room: tuple[int, ...]) -> tuple[Load, Load]:
     """The values, each computed once and stored, and their extremum."""
     dtype = store.expr.dtype

@@ -10,6 +10,7 @@ from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
 from tests.frontend.checking import check, check_both_modes
 from tests.frontend.programs import A34, I6, V4, V6, Case, collector
+from tests.support.interpreted import interpreted
 
 CASES: list[Case] = []
 case = collector(CASES)
@@ -194,6 +195,24 @@ def test_extrema_of_all_elements_and_one_number(ufunc):
         return np.sum(w * w) + np.sum(Z * Z)
 
     check_both_modes(clipped, (np.array([0.1, 0.5, 0.9, 1.4]), np.array([0.3, 1.2, 0.7, 0.4])))
+
+
+@pytest.mark.parametrize("dtype, gap", [("f4", 1e-4), ("f8", 1e-10)])
+@pytest.mark.parametrize("ufunc, sign", [(np.maximum, 1), (np.minimum, -1)])
+def test_what_was_there_wins_by_little(dtype, gap, ufunc, sign):
+    k = np.array([0, 1, 1])
+
+    def at(m, x):
+        m = m * 1.0
+        ufunc.at(m, k, np.sin(x))
+        return np.sum(m)
+
+    m = sign * np.array([1.0, 0.5, 7.0], dtype)
+    x = sign * np.array([np.arcsin(1.0 - gap), 0.2, 0.9], dtype)
+    with interpreted():
+        found = sdfgad.grad(at)(m, x)
+    np.testing.assert_array_equal(found.m, [1.0, 0.0, 1.0])
+    np.testing.assert_allclose(found.x, [0.0, 0.0, np.cos(0.9)], rtol=1e-6)
 
 
 def test_equal_numbers_share_what_an_element_gets():

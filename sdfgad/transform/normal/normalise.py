@@ -10,13 +10,15 @@ from sdfgad.ir.index import Elem, Ix
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, expr_reads, range_elems, with_children
 from sdfgad.names import numbered
+from sdfgad.transform.normal.extrema import apart_from_before
 
 _INTEGER = np.dtype(np.int64)
 _BOOL = np.dtype(bool)
 
 
 def normalise(program: Program) -> Program:
-    """Every statement object stands once; conditions on data are recorded in flags; loop bounds are not written inside.
+    """Every statement object stands once; conditions on data are recorded in flags; loop bounds are not written inside;
+    what was there before an extremum is compared with it (`extrema.py`).
 
     if x[i] > 0: s    ->   flag = x[i] > 0 ; if flag: s
     for j in 0:n[0]: n[0] = ...    ->   bound = n[0] ; for j in 0:bound: n[0] = ...
@@ -36,7 +38,10 @@ class _Normaliser:
         return self.arrays[name]
 
     def block(self, block: Block) -> Block:
-        return tuple(s for stmt in block for s in self.statement(stmt))
+        out: list[Stmt] = []
+        for stmt in block:
+            out += apart_from_before(stmt, out, self.arrays) or self.statement(stmt)
+        return tuple(out)
 
     def statement(self, stmt: Stmt) -> list[Stmt]:
         inner = [self.block(b) for b in children(stmt)]

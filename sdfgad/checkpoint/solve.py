@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,10 +19,9 @@ from sdfgad.checkpoint.inner import (
 from sdfgad.checkpoint.model import Model
 from sdfgad.checkpoint.schedule import ScheduleProblem
 from sdfgad.checkpoint.schedule_plan import FEASIBLE, SchedulePlan, SolverReport
-from sdfgad.checkpoint.verify import Verdict, verify, without_waste
+from sdfgad.checkpoint.verify import verify, without_waste
 from sdfgad.config import settings
-from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError
-from sdfgad.memory import format_bytes
+from sdfgad.errors import ToolchainError, UsageError
 
 POINTS = 12
 """How many points an inner loop offers to the loop around it."""
@@ -213,47 +212,3 @@ def _without_repeats(plans: list[SchedulePlan]) -> list[SchedulePlan]:
 
 def _held(plan: SchedulePlan) -> int:
     return sum(verify(plan.problem, plan).held.values())
-
-
-def solve(problem: ScheduleProblem, limit: int | None = None, time_limit: float | None = None,
-          points: int = POINTS) -> SchedulePlan:
-    """The fastest plan within a limit in bytes; MemoryLimitError with the true minimum when there is none."""
-    planner = Planner(problem, time_limit, points)
-    plan = planner.fastest(Bounds(peak=limit))
-    if plan is None:
-        smallest = planner.smallest()
-        if smallest is None or smallest.peak_bytes > (limit or 0):
-            raise _too_small(problem, limit or 0, smallest)
-        plan = replace(smallest, solver=replace(smallest.solver, status=FEASIBLE))
-    return replace(plan, limit_bytes=limit)
-
-
-def _too_small(problem: ScheduleProblem, limit: int, smallest: SchedulePlan | None) -> Exception:
-    """The refusal of a limit; names the pins that are to blame if some are."""
-    blamed = _blamed_pins(problem, limit)
-    if smallest is None:
-        what = f"the pins {', '.join(blamed)} contradict each other" if blamed else "no plan was found in time"
-        return MemoryLimitError(f"{problem.target}: {what}", limit_bytes=limit)
-    verdict = verify(problem, smallest)
-    because = f", because of the pins {', '.join(blamed)}" if blamed else ""
-    least, most = format_bytes(verdict.peak_bytes), format_bytes(limit)
-    return MemoryLimitError(
-        f"{problem.target} needs at least {least}, the limit is {most}{because}",
-        minimum_bytes=verdict.peak_bytes, floor=_floor(verdict), limit_bytes=limit,
-        help=f"raise memory_limit to {verdict.peak_bytes}")
-
-
-def _floor(verdict: Verdict) -> list[str]:
-    """What is alive at the peak, the largest first."""
-    return [f"{name} {format_bytes(size)}" for name, size in sorted(verdict.peak.items(), key=lambda x: (-x[1], x[0]))
-            if size]
-
-
-def _blamed_pins(problem: ScheduleProblem, limit: int) -> list[str]:
-    """The pins without which the limit can be kept: each alone if one is enough, else all."""
-    def fits(pins: Mapping[str, str]) -> bool:
-        return Planner(replace(problem, pins=pins)).fastest(Bounds(peak=limit)) is not None
-    if not problem.pins or not fits({}):
-        return []
-    guilty = [n for n in problem.pins if fits({k: v for k, v in problem.pins.items() if k != n})]
-    return [f"{problem.pins[n]}={n!r}" for n in guilty or problem.pins]

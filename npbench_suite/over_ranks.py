@@ -17,10 +17,10 @@ import click
 import numpy as np
 
 import sdfgad
+from npbench_suite.network import RankLoop, RankMessages, RankSteps, Simulated, simulated, steps_of
 from sdfgad.calls.arguments import bind
 from sdfgad.pipeline import derive
 from sdfgad.plans.request import Request
-from sdfgad.plans.scaling import RankLoop, RankMessages, RankSteps, Simulated, simulated, steps_of
 from sdfgad.transform.cutting.blocks import Distribution, RankGrid
 
 STEPS = 10

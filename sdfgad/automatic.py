@@ -9,12 +9,14 @@ from typing import Any
 from sdfgad.analysis.cost import seconds_of
 from sdfgad.calls.arguments import Bound
 from sdfgad.calls.distributing import DistributeOption, connected
-from sdfgad.checkpoint.roofline import MESSAGE_SECONDS
+from sdfgad.checkpoint.roofline import MESSAGE_SECONDS, Machine
 from sdfgad.errors import UnsupportedError
 from sdfgad.pipeline import Derivative, derive
 from sdfgad.plans.request import Request
-from sdfgad.plans.scaling import NOMINAL
 from sdfgad.transform.cutting.blocks import Distribution
+
+NOMINAL = Machine(1e10, 2e9, 1, False)
+"""One core, for every rank the same, as all have to choose alike."""
 
 
 def derived_together(fn: Callable[..., Any], bound: Bound, request: Request, source: str,

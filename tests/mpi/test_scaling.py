@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from npbench_suite.network import RankLoop, RankMessages, RankSteps, RankSum, RankWork, simulated
 from npbench_suite.over_ranks import ManyRanks, normalised
 from sdfgad.errors import InvariantError
-from sdfgad.plans.scaling import RankLoop, RankMessages, RankSteps, RankSum, RankWork, simulated
 
 LATENCY, BANDWIDTH = 1.0, 8.0
 

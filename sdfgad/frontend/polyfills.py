@@ -109,9 +109,9 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
         (np.polynomial.laguerre, ("lagval", "lagvander"))) for n in names},
     series.of_object: series.of_object, np.poly1d: polynomials.poly1d,
     np.polynomial.Polynomial: polynomials.polynomial,
-    **{getattr(module, n): getattr(polynomials, n) for module in (
+    **{getattr(module, n): body for module in (
         np.polynomial.chebyshev, np.polynomial.legendre, np.polynomial.hermite, np.polynomial.hermite_e,
-        np.polynomial.laguerre) for n in polynomials.PARTS if hasattr(module, n)},
+        np.polynomial.laguerre) for n, body in polynomials.PARTS.items() if hasattr(module, n)},
     np.rollaxis: joining.rollaxis, np.resize: joining.resize, np.compress: joining.compress,
     np.extract: joining.extract, np.real_if_close: joining.real_if_close,
     np.putmask: joining.putmask, np.place: joining.place, np.ravel_multi_index: joining.ravel_multi_index,

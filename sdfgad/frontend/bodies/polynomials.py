@@ -3,6 +3,8 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import numpy as np
 
 from sdfgad.frontend.bodies import series
@@ -27,44 +29,24 @@ def _integrated(family, name, c, axis, m, k, lbnd, scl):
     return _applied(family, name, c, axis, m, (), lbnd, scl)
 
 
-def chebder(c, m=1, scl=1, axis=0):
-    return _applied("chebyshev", "chebder", c, axis, m, scl)
+def _derived(family, name):
+    def body(c, m=1, scl=1, axis=0):
+        return _applied(family, name, c, axis, m, scl)
+
+    return body
 
 
-def legder(c, m=1, scl=1, axis=0):
-    return _applied("legendre", "legder", c, axis, m, scl)
+def _antiderived(family, name):
+    def body(c, m=1, k=(), lbnd=0, scl=1, axis=0):
+        return _integrated(family, name, c, axis, m, k, lbnd, scl)
+
+    return body
 
 
-def hermder(c, m=1, scl=1, axis=0):
-    return _applied("hermite", "hermder", c, axis, m, scl)
-
-
-def hermeder(c, m=1, scl=1, axis=0):
-    return _applied("hermite_e", "hermeder", c, axis, m, scl)
-
-
-def lagder(c, m=1, scl=1, axis=0):
-    return _applied("laguerre", "lagder", c, axis, m, scl)
-
-
-def chebint(c, m=1, k=(), lbnd=0, scl=1, axis=0):
-    return _integrated("chebyshev", "chebint", c, axis, m, k, lbnd, scl)
-
-
-def legint(c, m=1, k=(), lbnd=0, scl=1, axis=0):
-    return _integrated("legendre", "legint", c, axis, m, k, lbnd, scl)
-
-
-def hermint(c, m=1, k=(), lbnd=0, scl=1, axis=0):
-    return _integrated("hermite", "hermint", c, axis, m, k, lbnd, scl)
-
-
-def hermeint(c, m=1, k=(), lbnd=0, scl=1, axis=0):
-    return _integrated("hermite_e", "hermeint", c, axis, m, k, lbnd, scl)
-
-
-def lagint(c, m=1, k=(), lbnd=0, scl=1, axis=0):
-    return _integrated("laguerre", "lagint", c, axis, m, k, lbnd, scl)
+PARTS = MappingProxyType({stem + kind: make(family, stem + kind) for stem, family in (
+    ("cheb", "chebyshev"), ("leg", "legendre"), ("herm", "hermite"), ("herme", "hermite_e"), ("lag", "laguerre"))
+    for kind, make in (("der", _derived), ("int", _antiderived))})
+"""Derivatives and integrals of series, by name."""
 
 
 class Poly1d:
@@ -206,6 +188,3 @@ def polynomial(coef, domain=None, window=None, symbol="x"):
     if domain is not None or window is not None:
         raise ValueError("a domain or window of a polynomial")
     return Polynomial(coef)
-
-
-PARTS = ("chebder", "legder", "hermder", "hermeder", "lagder", "chebint", "legint", "hermint", "hermeint", "lagint")

@@ -21,28 +21,16 @@ def polyval(x, c, tensor=True):
     return found
 
 
-def chebval(x, c, tensor=True):
-    """This and the following ones by Clenshaw's rule."""
-    return _clenshaw(x, c, tensor, _CHEBYSHEV)
+def _valued(family):
+    """The value, by Clenshaw's rule."""
+    def body(x, c, tensor=True):
+        return _clenshaw(x, c, tensor, family)
 
-
-def legval(x, c, tensor=True):
-    return _clenshaw(x, c, tensor, _LEGENDRE)
-
-
-def hermval(x, c, tensor=True):
-    return _clenshaw(x, c, tensor, _HERMITE)
-
-
-def hermeval(x, c, tensor=True):
-    return _clenshaw(x, c, tensor, _PROBABILISTS)
-
-
-def lagval(x, c, tensor=True):
-    return _clenshaw(x, c, tensor, _LAGUERRE)
+    return body
 
 
 _CHEBYSHEV, _LEGENDRE, _HERMITE, _PROBABILISTS, _LAGUERRE = range(5)
+chebval, legval, hermval, hermeval, lagval = map(_valued, range(5))
 
 
 def _step(family, n, x):
@@ -83,35 +71,21 @@ def polyvander(x, deg):
     return np.stack(columns, axis=-1)
 
 
-def chebvander(x, deg):
-    return _vander(x, deg, _CHEBYSHEV)
+def _powers(family):
+    def body(x, deg):
+        at = np.atleast_1d(np.asarray(x) + 0.0)
+        columns = [np.ones_like(at)]
+        if deg > 0:
+            columns.append(_first(family, at))
+        for n in range(1, deg):
+            factor, lost = _step(family, n, at)
+            columns.append(factor * columns[-1] - lost * columns[-2])
+        return np.stack(columns, axis=-1)
+
+    return body
 
 
-def legvander(x, deg):
-    return _vander(x, deg, _LEGENDRE)
-
-
-def hermvander(x, deg):
-    return _vander(x, deg, _HERMITE)
-
-
-def hermevander(x, deg):
-    return _vander(x, deg, _PROBABILISTS)
-
-
-def lagvander(x, deg):
-    return _vander(x, deg, _LAGUERRE)
-
-
-def _vander(x, deg, family):
-    at = np.atleast_1d(np.asarray(x) + 0.0)
-    columns = [np.ones_like(at)]
-    if deg > 0:
-        columns.append(_first(family, at))
-    for n in range(1, deg):
-        factor, lost = _step(family, n, at)
-        columns.append(factor * columns[-1] - lost * columns[-2])
-    return np.stack(columns, axis=-1)
+chebvander, legvander, hermvander, hermevander, lagvander = map(_powers, range(5))
 
 
 def polyder(c, m=1, scl=1, axis=0):

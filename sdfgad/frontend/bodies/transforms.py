@@ -21,15 +21,8 @@ def along_one(transform):
     return body
 
 
-def along_two(transform):
-    def body(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-        return transform(x, s, axes, norm)
-
-    return body
-
-
-def along_all(transform):
-    def body(x, s=None, axes=None, norm=None, overwrite_x=False, workers=None):
+def along_several(transform, usual):
+    def body(x, s=None, axes=usual, norm=None, overwrite_x=False, workers=None):
         return transform(x, s, axes, norm)
 
     return body
@@ -45,43 +38,30 @@ def shifting(shift):
 fft, ifft = along_one(np.fft.fft), along_one(np.fft.ifft)
 rfft, irfft = along_one(np.fft.rfft), along_one(np.fft.irfft)
 hfft, ihfft = along_one(np.fft.hfft), along_one(np.fft.ihfft)
-plane_fft, plane_ifft = along_two(np.fft.fft2), along_two(np.fft.ifft2)
-rfft2, irfft2 = along_two(np.fft.rfft2), along_two(np.fft.irfft2)
-fftn, ifftn = along_all(np.fft.fftn), along_all(np.fft.ifftn)
-rfftn, irfftn = along_all(np.fft.rfftn), along_all(np.fft.irfftn)
+plane_fft, plane_ifft = along_several(np.fft.fft2, (-2, -1)), along_several(np.fft.ifft2, (-2, -1))
+rfft2, irfft2 = along_several(np.fft.rfft2, (-2, -1)), along_several(np.fft.irfft2, (-2, -1))
+fftn, ifftn = along_several(np.fft.fftn, None), along_several(np.fft.ifftn, None)
+rfftn, irfftn = along_several(np.fft.rfftn, None), along_several(np.fft.irfftn, None)
 fftshift, ifftshift = shifting(np.fft.fftshift), shifting(np.fft.ifftshift)
 
 
-def dct(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
-    return _trigonometric(x, type, n, axis, norm, orthogonalize, False, False)
+def _of_kind(sine, inverse):
+    def body(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
+        return _trigonometric(x, type, n, axis, norm, orthogonalize, sine, inverse)
+
+    return body
 
 
-def idct(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
-    return _trigonometric(x, type, n, axis, norm, orthogonalize, False, True)
+def _along_each(transform):
+    def body(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, orthogonalize=None):
+        return _along_axes(transform, x, type, s, axes, norm, orthogonalize)
+
+    return body
 
 
-def dst(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
-    return _trigonometric(x, type, n, axis, norm, orthogonalize, True, False)
-
-
-def idst(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
-    return _trigonometric(x, type, n, axis, norm, orthogonalize, True, True)
-
-
-def dctn(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, orthogonalize=None):
-    return _along_axes(dct, x, type, s, axes, norm, orthogonalize)
-
-
-def idctn(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, orthogonalize=None):
-    return _along_axes(idct, x, type, s, axes, norm, orthogonalize)
-
-
-def dstn(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, orthogonalize=None):
-    return _along_axes(dst, x, type, s, axes, norm, orthogonalize)
-
-
-def idstn(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, orthogonalize=None):
-    return _along_axes(idst, x, type, s, axes, norm, orthogonalize)
+dct, idct = _of_kind(False, False), _of_kind(False, True)
+dst, idst = _of_kind(True, False), _of_kind(True, True)
+dctn, idctn, dstn, idstn = map(_along_each, (dct, idct, dst, idst))
 
 
 def _along_axes(transform, x, type, s, axes, norm, orthogonalize):

@@ -12,8 +12,7 @@ from typing import TypeAlias
 
 import dace
 from dace import dtypes
-from dace.properties import CodeBlock
-from dace.sdfg.state import BreakBlock, ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
+from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 from dace.subsets import Range
 
 from sdfgad.codegen.arena import Arena
@@ -36,6 +35,7 @@ from sdfgad.codegen.cpu.text.piece_text import Scalars, emit_group, emit_point, 
 from sdfgad.codegen.cpu.text.scalars import lasting_scalars
 from sdfgad.codegen.cpu.text.statements import declare_tapes
 from sdfgad.codegen.cpu.text.team_text import emit_team, team_names
+from sdfgad.codegen.regions import Regions
 from sdfgad.errors import InvariantError
 from sdfgad.ir.messages import OP
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Program, While
@@ -85,15 +85,14 @@ def lower(program: Program, results: Iterable[str] = (), loose: Collection[str] 
     return Lowered(sdfg, tuple(passed), held, bool(libs & (BLAS_OPS | DECOMPOSITIONS)), tapes)
 
 
-class _KernelBuilder:
+class _KernelBuilder(Regions):
     def __init__(self, sdfg: dace.SDFG, frame: Frame, lasting: frozenset[str], tapes: tuple[str, ...],
                  arena: Arena) -> None:
-        self.sdfg = sdfg
+        super().__init__(sdfg)
         self.frame = frame
         self.lasting = lasting
         self.tapes = tapes
         self.arena = arena
-        self.count = 0
 
     def declare(self, passed: Mapping[str, None]) -> None:
         """Add the containers the caller passes; numbers are added where they are first used."""
@@ -124,10 +123,6 @@ class _KernelBuilder:
         kinds = [(n, dtypes.typeclass(self.frame.arrays[n].dtype.type).ctype) for n in sorted(names)]
         return [f"{'' if n in written else 'const '}{kind}* {pointer(n)} = "
                 f"__state->sg_arena.at<{kind}>({self.arena.offsets[n]});" for n, kind in kinds]
-
-    def label(self, stem: str) -> str:
-        self.count += 1
-        return f"{stem}_{self.count}"
 
     def sequence(self, parent: ControlFlowRegion, items: tuple[Item, ...], frame: Frame) -> None:
         """Add items to a region, one after the other."""
@@ -176,9 +171,7 @@ class _KernelBuilder:
             block = ConditionalBlock(self.label("if"))
             parent.add_node(block)
             for cond, part in zip((self.truth(item.cond), None), item.parts, strict=True):
-                branch = ControlFlowRegion(self.label("branch"), self.sdfg)
-                block.add_branch(CodeBlock(cond) if cond else None, branch)
-                self.sequence(branch, part, frame)
+                self.sequence(self.branch(block, cond), part, frame)
             return block, assignments
         if isinstance(stmt, While):
             loop = LoopRegion(self.label("while"), self.truth(stmt.flag))
@@ -190,14 +183,6 @@ class _KernelBuilder:
             self.leave(loop, self.truth(stmt.until))
         self.sequence(loop, item.parts[0], frame)
         return loop, assignments
-
-    def leave(self, loop: LoopRegion, cond: str) -> None:
-        """Begin the loop's body with `if cond: break`."""
-        test = ConditionalBlock(self.label("until"))
-        loop.add_node(test, is_start_block=True)
-        branch = ControlFlowRegion(self.label("branch"), self.sdfg)
-        test.add_branch(CodeBlock(cond), branch)
-        branch.add_node(BreakBlock(self.label("break")), is_start_block=True)
 
     def counted(self, stmt: Loop, item: ControlFlow, assignments: dict[str, str]) -> LoopRegion:
         var, step = symbol(stmt.range.var), stmt.range.step

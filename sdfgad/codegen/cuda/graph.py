@@ -11,8 +11,7 @@ from collections.abc import Iterable
 import dace
 import numpy as np
 from dace import dtypes
-from dace.properties import CodeBlock
-from dace.sdfg.state import BreakBlock, ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
+from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
 from sdfgad.codegen.cpp import (
     Frame,
@@ -41,6 +40,7 @@ from sdfgad.codegen.cuda.work import (
 )
 from sdfgad.codegen.dace_text import GRID, LONG, TEAM
 from sdfgad.codegen.expressions import Values, count_uses
+from sdfgad.codegen.regions import Regions
 from sdfgad.errors import InvariantError
 from sdfgad.ir.expr import Expr, Index, Load, const, index_elems, loads
 from sdfgad.ir.index import Ix, ix
@@ -70,25 +70,21 @@ def graph_of(made: DeviceProgram) -> GraphBuilder:
     return builder
 
 
-class GraphBuilder:
-    """sdfg: the graph. arrays: all containers of the device."""
+class GraphBuilder(Regions):
+    """arrays: all containers of the device."""
 
     def __init__(self, made: DeviceProgram) -> None:
-        self.sdfg = dace.SDFG(f"sg_{identifier(made.program.name)}")
+        super().__init__(dace.SDFG(f"sg_{identifier(made.program.name)}"))
         self.arrays = dict(made.arrays)
         self.tapes = made.tapes
         self.members = {TAPES: "sg::DeviceTapes", LIBRARIES: "sg::Libraries", SNAPSHOTS: "sg::HostSnapshots"}
         self.sums: dict[tuple[str, np.dtype, int, int], int] = {}  # kinds of sums in a fixed order, by their numbers
-        self.count = self.kernels = 0
+        self.kernels = 0
         for name in sorted(made.touched):
             self.declare(self.arrays[name])
 
     def declare(self, array: Array) -> None:
         self.sdfg.add_array(container(array.name), (max(1, array.size),), dtypes.typeclass(array.dtype.type), _DEVICE)
-
-    def label(self, stem: str) -> str:
-        self.count += 1
-        return f"{stem}_{self.count}"
 
     def state(self, stem: str) -> SDFGState:
         """A state for one item. Its nodes have no lines: DaCe would search Python's stack for each of them."""
@@ -132,11 +128,6 @@ class GraphBuilder:
             else:
                 end = self.control(parent, end, item, frame)
 
-    def follow(self, parent: ControlFlowRegion, previous: object, block: object) -> object:
-        parent.add_node(block)
-        parent.add_edge(previous, block, dace.InterstateEdge())
-        return block
-
     def control(self, parent: ControlFlowRegion, end: object, item: HostControl, frame: Frame) -> object:
         stmt = item.stmt
         if isinstance(stmt, Loop):
@@ -153,9 +144,7 @@ class GraphBuilder:
         self.follow(parent, end, block)
         for text, part in zip((flag, None), item.parts, strict=True):
             if text or part:
-                branch = ControlFlowRegion(self.label("branch"), self.sdfg)
-                block.add_branch(CodeBlock(text) if text else None, branch)
-                self.sequence(branch, part, frame)
+                self.sequence(self.branch(block, text), part, frame)
         return block
 
     def counted(self, parent: ControlFlowRegion, end: object, stmt: Loop, part: DeviceItems, frame: Frame) -> object:
@@ -168,17 +157,9 @@ class GraphBuilder:
         if stmt.until is not None:
             first = self.start(loop)
             last, flag = self.number(loop, first, Load(stmt.until, (), _BOOL), frame)
-            self.leave(loop, last, flag)
+            self.leave(loop, flag, last)
         self.sequence(loop, part, frame.inside([r]))
         return loop
-
-    def leave(self, loop: LoopRegion, previous: object, flag: str) -> None:
-        """Go on behind the loop if a number of the host is true."""
-        test = ConditionalBlock(self.label("until"))
-        self.follow(loop, previous, test)
-        branch = ControlFlowRegion(self.label("branch"), self.sdfg)
-        test.add_branch(CodeBlock(flag), branch)
-        branch.add_node(BreakBlock(self.label("break")), is_start_block=True)
 
     def bound(self, parent: ControlFlowRegion, end: object, value: Ix, frame: Frame) -> tuple[object, str]:
         """An end of a loop: as it is where DaCe can read it."""

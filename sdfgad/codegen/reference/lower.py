@@ -8,8 +8,7 @@ from math import prod
 import dace
 import numpy as np
 from dace import dtypes
-from dace.properties import CodeBlock
-from dace.sdfg.state import BreakBlock, ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
+from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
 from sdfgad.codegen.build import RUNTIME
 from sdfgad.codegen.cpp import Frame, identifier, symbol
@@ -21,6 +20,7 @@ from sdfgad.codegen.reference.operations import operation_tasklet
 from sdfgad.codegen.reference.storage import constant_tasklet, reset_tasklet, tape_tasklet
 from sdfgad.codegen.reference.symbols import index_code
 from sdfgad.codegen.reference.tasklets import SUM, Tasklet, body_tasklet
+from sdfgad.codegen.regions import Regions
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Call, Index, walk
 from sdfgad.ir.program import Array, Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Stmt, Store, While
@@ -62,10 +62,10 @@ def lower(program: Program, results: Iterable[str] = (), *, wanted: Mapping[str,
     return Graph(builder.sdfg, passed, builder.names, sum(prod(d.shape) * d.dtype.bytes for d in own), builder.tapes)
 
 
-class _GraphBuilder:
+class _GraphBuilder(Regions):
     def __init__(self, program: Program, passed: tuple[str, ...], wanted: Mapping[str, str], outside: bool) -> None:
+        super().__init__(dace.SDFG(f"sg_{identifier(program.name)}" if outside else identifier(program.name)))
         self.program, self.outside = program, outside
-        self.sdfg = dace.SDFG(f"sg_{identifier(program.name)}" if outside else identifier(program.name))
         self.arrays = dict(program.arrays)
         used = (all_reads(program.body) | all_writes(program.body)) - set(passed)
         self.tapes = tuple(sorted(n for n in used if program.arrays[n].role == "tape"))
@@ -73,7 +73,6 @@ class _GraphBuilder:
         flags = {n for s in statements(program.body) for n in _flags(s)}
         order = (*passed, *sorted(used, key=lambda n: (-self.arrays[n].dtype.itemsize, n)))
         self.names = container_names(order, wanted, flags, {symbol(v) for v in all_variables(program.body)})
-        self.count = 0
         self.joined = False  # whether anything is accumulated otherwise than by a sum that DaCe knows
         for name in order:
             self.declare(name, name in passed)
@@ -119,10 +118,6 @@ class _GraphBuilder:
         ours = ['#include "sdfgad_snapshots.h"'] if ops & _SNAPSHOTS else []
         self.sdfg.append_global_code("\n".join([*((RUNTIME / t).read_text() for t in texts), *ours, *tables]))
 
-    def label(self, stem: str) -> str:
-        self.count += 1
-        return f"{stem}_{self.count}"
-
     def sequence(self, parent: ControlFlowRegion, block: Block, frame: Frame, previous: object = None) -> None:
         """Add statements to a region, one after the other."""
         if previous is None:
@@ -147,19 +142,11 @@ class _GraphBuilder:
             return self.counted(parent, stmt, frame, previous)
         return self.plain(parent, stmt, frame, previous, stmt.source)
 
-    def follow(self, parent: ControlFlowRegion, previous: object, block: object,
-               assignments: Mapping[str, str] | None = None) -> object:
-        parent.add_node(block)
-        parent.add_edge(previous, block, dace.InterstateEdge(assignments=dict(assignments or {})))
-        return block
-
     def choice(self, parent: ControlFlowRegion, stmt: If, cond: str, frame: Frame) -> ConditionalBlock:
         block = ConditionalBlock(self.label("if"))
         for text, part in ((cond, stmt.then), (None, stmt.orelse)):
             if text or part:
-                branch = ControlFlowRegion(self.label("branch"), self.sdfg)
-                block.add_branch(CodeBlock(text) if text else None, branch)
-                self.sequence(branch, part, frame)
+                self.sequence(self.branch(block, text), part, frame)
         return block
 
     def counted(self, parent: ControlFlowRegion, stmt: Loop, frame: Frame, previous: object) -> object:
@@ -181,14 +168,6 @@ class _GraphBuilder:
             self.leave(loop, self.truth(stmt.until))
         self.sequence(loop, stmt.body, frame.inside([stmt.range]))
         return loop
-
-    def leave(self, loop: LoopRegion, cond: str) -> None:
-        """Begin the loop's body with `if cond: break`."""
-        test = ConditionalBlock(self.label("until"))
-        loop.add_node(test, is_start_block=True)
-        branch = ControlFlowRegion(self.label("branch"), self.sdfg)
-        test.add_branch(CodeBlock(cond), branch)
-        branch.add_node(BreakBlock(self.label("break")), is_start_block=True)
 
     def truth(self, name: str) -> str:
         """A bool container as a condition."""

@@ -16,7 +16,7 @@ _FLAGS = ("-std=c++20", "-O3", "-march=native", "-fPIC", "-shared", "-w")
 
 
 def digest_of_array(array: np.ndarray) -> int:
-    """That of `sdfgad/ir/checksum.py`: the same for equal bytes on any machine, and for others once in 2^64."""
+    """That of `runtime/sdfgad_snapshots.h`: the same for equal bytes on any machine, and for others once in 2^64."""
     held = np.ascontiguousarray(array)
     return int(_library().sg_digest(ctypes.c_void_p(held.ctypes.data), ctypes.c_int64(held.nbytes)))
 

@@ -1,8 +1,8 @@
-"""The reference semantics of a program: plain Python over NumPy arrays, one element at a time. Slow and obvious; maps
-of many points run as Python loops of their own (`point_loops`), which say the same."""
+"""The reference semantics of a program: plain Python over NumPy arrays, one element at a time. Slow and obvious."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any
 
@@ -10,22 +10,20 @@ import numpy as np
 
 from sdfgad.errors import damaged
 from sdfgad.ir.called import PYTHON, PythonCall
-from sdfgad.ir.checksum import checksum
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
 from sdfgad.ir.index import FloorDiv, Ix, Mod
 from sdfgad.ir.layout import Packing
-from sdfgad.ir.point_loops import check, point_loops
 from sdfgad.ir.primal import ACCUMULATE, PRIMALS
 from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Raising, Range, Stmt, View, While
 from sdfgad.trees import contents, mapped
 
 
 def run(program: Program, arguments: Mapping[str, np.ndarray], keep: dict[str, np.ndarray] | None = None,
-        room: Mapping[str, np.ndarray] = MappingProxyType({})) -> Any:
+        room: Mapping[str, np.ndarray] = MappingProxyType({}), machine: type[_Machine] | None = None) -> Any:
     """Execute `program` on the given argument arrays (changed in place) and return its value.
 
     Transients start as NaN (or a poison integer), so reading one before writing it shows; those in `room` lie there and
-    hold what they hold. `keep` receives every array.
+    hold what they hold. `keep` receives every array. machine: one that runs statements in another way.
     """
     memory = {} if keep is None else keep
     for array in program.arrays.values():
@@ -37,11 +35,10 @@ def run(program: Program, arguments: Mapping[str, np.ndarray], keep: dict[str, n
             memory[array.name] = room[array.name]
         else:
             memory[array.name] = np.full(array.shape, _poison(array.dtype), array.dtype)
-    machine = _Machine(memory, {n: a.packing for n, a in program.arrays.items() if a.packing},
-                       program.failures)
+    packings = {n: a.packing for n, a in program.arrays.items() if a.packing}
     with np.errstate(all="ignore"):
-        machine.block(program.body)
-    return returned(program.returns, machine.memory)
+        (machine or _Machine)(memory, packings, program.failures).block(program.body)
+    return returned(program.returns, memory)
 
 
 def returned(tree: Any, memory: Mapping[str, np.ndarray]) -> Any:
@@ -88,10 +85,6 @@ def _poison(dtype: np.dtype) -> Any:
     return np.nan if dtype.kind in "fc" else dtype.type(77)
 
 
-WORTH_LOOPS = 400
-"""Nodes at points from which on making a function of a map takes less time than going down its tree."""
-
-
 class _Machine:
     def __init__(self, memory: dict[str, np.ndarray], packings: Mapping[str, Packing] = MappingProxyType({}),
                  failures: Sequence[Raising] = ()) -> None:
@@ -101,7 +94,6 @@ class _Machine:
         self.symbols: dict[str, int] = {}
         self.locals: dict[str, Any] = {}
         self.tapes: dict[str, list[np.ndarray]] = {}
-        self.worked: dict[int, int] = {}
 
     def block(self, block: Block) -> None:
         for stmt in block:
@@ -111,7 +103,13 @@ class _Machine:
         return i.evaluate(self.symbols, lambda array, at: self.memory[array][self.inside(array, at)])
 
     def inside(self, array: str, at: tuple[int, ...]) -> tuple[int, ...]:
-        return check(array, at, self.memory[array].shape, self.packings.get(array))
+        """The place `at`, if it is in an array and its storage."""
+        shape, packing = self.memory[array].shape, self.packings.get(array)
+        if len(at) != len(shape) or any(not 0 <= p < n for p, n in zip(at, shape, strict=True)):
+            raise IndexError(f"{array}{list(at)} is outside shape {shape}")
+        if packing is not None and not packing.holds(at):
+            raise IndexError(f"{array}{list(at)} has no room in {packing}")
+        return at
 
     def at(self, array: str, index: tuple[Ix, ...]) -> tuple[int, ...]:
         return self.inside(array, tuple(self.index(i) for i in index))
@@ -153,11 +151,6 @@ class _Machine:
             self.symbols[variable] = outer
 
     def map(self, stmt: Map) -> None:
-        loops = point_loops(stmt) if self.is_long(stmt) else None
-        if loops is not None:
-            loops(self.memory, self.symbols, self.packings)
-            return
-
         def body() -> None:
             for part in stmt.body:
                 value = self.value(part.expr)
@@ -169,16 +162,6 @@ class _Machine:
                 target[at] = value if part.op is None else ACCUMULATE[part.op](target[at], value)
 
         self.points(stmt.domain, body)
-
-    def is_long(self, stmt: Map) -> bool:
-        """Whether a map has come to so many points, with those of this time."""
-        points = 1
-        for r in stmt.domain:
-            known = not (r.start.symbols | r.stop.symbols) - self.symbols.keys()
-            points *= max(0, self.index(r.stop) - self.index(r.start)) // abs(r.step) if known else 2
-        done = self.worked.get(id(stmt), 0) + points * sum(p.expr.size for p in stmt.body)
-        self.worked[id(stmt)] = done
-        return done > WORTH_LOOPS
 
     def loop(self, stmt: Loop) -> None:
         r = stmt.range
@@ -338,11 +321,11 @@ def _fft(a: np.ndarray, inverse: bool, scaled: bool, accumulate: bool = False) -
 
 
 def _seal(state: np.ndarray) -> tuple[np.ndarray, np.uint64]:
-    return state, np.uint64(checksum(state.tobytes()))
+    return state, np.frombuffer(blake2b(state.tobytes(), digest_size=8).digest(), np.uint64)[0]
 
 
 def _unseal(saved: np.ndarray, seal: np.ndarray, what: str) -> np.ndarray:
-    if checksum(saved.tobytes()) != seal:
+    if _seal(saved)[1] != seal:
         raise damaged(what)
     return saved
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sdfgad.codegen.digest import digest_of_array
-from sdfgad.ir.checksum import checksum
+from tests.support.checksum import checksum
 
 BLOCK = (1 << 14) // 8
 WHOLE = np.random.default_rng(3).random(3 * BLOCK + 5)

@@ -1,4 +1,4 @@
-"""Snapshots on disk in native code: sealed as the interpreter seals them, verified when they come back."""
+"""Snapshots on disk in native code: sealed when they are saved, verified when they come back."""
 from __future__ import annotations
 
 from types import MappingProxyType
@@ -9,9 +9,9 @@ import pytest
 from sdfgad.codegen.program import compile_program
 from sdfgad.errors import InvariantError, SnapshotError
 from sdfgad.ir import interpret
-from sdfgad.ir.checksum import checksum
 from sdfgad.ir.program import Array, Lib, Program, View
 from tests.codegen.build_programs import B1, C16, F4, F8, at
+from tests.support.checksum import checksum
 
 U8, SLOTS, SLOT = np.dtype("u8"), 3, 1
 SHARED = 70_001
@@ -69,7 +69,7 @@ def test_there_and_back(shape, dtype):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_damage_is_found(threads):
     sealed, back = memory((SHARED,), F8), compile_program(restore((SHARED,), F8, 'a "wave" of 1 µm'))
-    interpret.run(save((SHARED,), F8), sealed)
+    compile_program(save((SHARED,), F8))(sealed)
     back.threads = threads
     for k in (0, 1, 2047, 2048, SHARED // 2, SHARED - 1):
         held = {n: a.copy() for n, a in sealed.items()}
@@ -82,7 +82,7 @@ def test_damage_is_found(threads):
 
 def test_a_page_that_never_arrived_or_went_elsewhere():
     sealed, back = memory((SHARED,), F8), compile_program(restore((SHARED,), F8))
-    interpret.run(save((SHARED,), F8), sealed)
+    compile_program(save((SHARED,), F8))(sealed)
     lost, swapped = ({n: a.copy() for n, a in sealed.items()} for _ in range(2))
     lost["saved"][SLOT, 512:1024] = 0
     pages = swapped["saved"][SLOT, 2048:3072].reshape(2, 512)

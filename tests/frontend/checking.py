@@ -9,10 +9,10 @@ import numpy as np
 
 from sdfgad.analysis.verify import verify
 from sdfgad.frontend import Parsed, parse
-from sdfgad.ir.interpret import run
 from sdfgad.ir.verify import SOURCE
 from sdfgad.trees import contents, step
 from tests.support.oracle import execute, inner, program_gradient, program_tangent
+from tests.support.point_loops import run
 
 
 def check(fn: Callable[..., Any], *arguments: Any, rtol: float = 1e-12, **keywords: Any) -> Parsed:

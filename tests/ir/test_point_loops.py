@@ -4,11 +4,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.ir import algebra, interpret
+from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, Index, Load, Local, call, const
 from sdfgad.ir.index import Elem, Ix, ix
-from sdfgad.ir.point_loops import point_loops
 from sdfgad.ir.program import Array, Let, Map, Program, Range, Store
+from tests.support import point_loops
 from tests.support.cases import CASES
 from tests.support.oracle import reversed_program
 
@@ -18,7 +18,7 @@ N = 6
 
 @pytest.fixture(params=[0, 1 << 60], ids=["functions", "tree"], autouse=True)
 def _either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interpret, "WORTH_LOOPS", request.param)
+    monkeypatch.setattr(point_loops, "WORTH_LOOPS", request.param)
 
 
 def x_at(index: Ix) -> Expr:
@@ -32,7 +32,7 @@ def filled(value: Expr, at: Ix | None = None, op: str | None = None, domain: tup
     stmt = Map(domain or (i,), (*lets, Store("y", (at or ix("i"),), value, op)))
     arrays = {n: Array(n, (N,), t, role="argument") for n, t in (("x", F8), ("y", F8), ("k", I8))}
     memory = {"x": np.linspace(0.5, 3.0, N), "y": np.ones(N), "k": np.array([2, 0, 1, 5, 4, 3])}
-    interpret.run(Program("p", arrays, ("x", "y", "k"), (stmt,), ()), memory)
+    point_loops.run(Program("p", arrays, ("x", "y", "k"), (stmt,), ()), memory)
     return memory["y"]
 
 
@@ -88,8 +88,8 @@ def test_gradients(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = reversed_program(case.program, case.wrt).program
     held: list[dict[str, np.ndarray]] = [{}, {}]
     for limit, keep in zip((0, 1 << 60), held, strict=True):
-        monkeypatch.setattr(interpret, "WORTH_LOOPS", limit)
-        interpret.run(made, {n: case.arrays[n].copy() for n in made.arguments}, keep)
+        monkeypatch.setattr(point_loops, "WORTH_LOOPS", limit)
+        point_loops.run(made, {n: case.arrays[n].copy() for n in made.arguments}, keep)
     assert held[0].keys() == held[1].keys()
     for array, value in held[0].items():
         np.testing.assert_array_equal(value, held[1][array], err_msg=array)
@@ -100,4 +100,4 @@ def test_what_branches_share_too_often_is_left_to_the_tree() -> None:
     for _ in range(20):
         value = call("select", positive, call("neg", value), call("sqrt", value), dtype=F8)
     stmt = Map((Range("i", ix(0), ix(N)),), (Store("y", (ix("i"),), value),))
-    assert point_loops(stmt) is None
+    assert point_loops.point_loops(stmt) is None

@@ -13,7 +13,7 @@ from sdfgad.analysis.elements.access import sites
 from sdfgad.analysis.reversal.inverse import inversions
 from sdfgad.analysis.verify import every_fault, verify
 from sdfgad.codegen.targets import chosen
-from sdfgad.ir import interpret
+from sdfgad.ir.interpret import returned
 from sdfgad.ir.program import Array, Program, View
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED
@@ -23,6 +23,7 @@ from sdfgad.reverse.sweeps import gradient
 from sdfgad.transform.dropping.dead import remove_dead_code
 from sdfgad.transform.normal.normalise import normalise
 from sdfgad.transform.stages import TRIM, prepare_program
+from tests.support.point_loops import run
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -63,7 +64,7 @@ def directional(f: Callable[..., Any], args: Sequence[Any], wrt: int, direction:
 def execute(program: Program, arrays: Arrays) -> tuple[Any, dict[str, np.ndarray]]:
     """Value and memory of a program run on copies of its arguments."""
     memory: dict[str, np.ndarray] = {}
-    value = interpret.run(program, {n: np.array(a) for n, a in arrays.items()}, memory)
+    value = run(program, {n: np.array(a) for n, a in arrays.items()}, memory)
     return value, memory
 
 
@@ -89,8 +90,8 @@ def check_same(before: Program, after: Program, given: Arrays = MappingProxyType
         verify(after, "the pass")
     start = {n: sample(before.arrays[n], k) for k, n in enumerate(before.arguments)} | dict(given)
     expected, actual = ({n: np.array(a) for n, a in start.items()} for _ in range(2))
-    interpret.run(before, expected)
-    interpret.run(after, actual)
+    run(before, expected)
+    run(after, actual)
     for name in before.arguments if keep is None else keep:
         np.testing.assert_allclose(actual[name], expected[name], rtol=tolerance, atol=tolerance,
                                    err_msg=f"{name}, after:\n{program_text(after)}")
@@ -135,7 +136,7 @@ def _tangent_of(tree: Any, view: Callable[[View], View | None], memory: Arrays) 
     if isinstance(tree, (tuple, list)):
         return type(tree)(_tangent_of(t, view, memory) for t in tree)
     found = view(tree) if isinstance(tree, View) else None
-    return 0.0 if found is None else interpret.returned(found, memory)
+    return 0.0 if found is None else returned(found, memory)
 
 
 def rebuildable(program: Program, wrt: Sequence[str]) -> frozenset[str]:

@@ -3,7 +3,7 @@
 // The checksum of a block is XXH64 (Y. Collet, xxHash, doc/xxhash_spec.md), written anew here to run along with the copy.
 // Four lanes of 64 bits each take every fourth word: enough independent multiplications to keep up with memory. Blocks
 // have their number as seed and are added up: their order counts, how the threads share them does not. Damage goes
-// unnoticed once in 2^64; nobody is kept from forging. `sdfgad/ir/checksum.py` is the same in plain Python.
+// unnoticed once in 2^64; nobody is kept from forging. `tests/support/checksum.py` is the same in plain Python.
 #pragma once
 #include <cstring>
 #include "sdfgad_scalars.h"

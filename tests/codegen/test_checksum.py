@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.ir.checksum import BLOCK, checksum, xxh64
+from tests.support.checksum import BLOCK, checksum, xxh64
 
 WHOLE = np.random.default_rng(4).bytes(2 * BLOCK + 100)
 

@@ -200,7 +200,7 @@ def membership(ctx: Context, value: Value, items: Collection[Value]) -> Value:
     data = [n for v in (value, *items) for n in _run_time_numbers(v)]
     if not data:
         return value in items
-    if isinstance(items, (str, range)) or any(n.shape or n.dtype.kind not in "iub" for n in data
+    if isinstance(items, (str, range)) or any(n.shape or n.dtype.kind not in "iubf" for n in data
                                               if isinstance(n, ArrayValue)):
         raise ctx.refuse("a membership test on values only known at run time", "use np.any(values == x)", "SG102")
     absent: Value = True

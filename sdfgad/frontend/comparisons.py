@@ -50,9 +50,10 @@ def facts_of(condition: Expr, positive: bool) -> list[Ix]:
     """Integer inequalities `fact >= 0` that follow from a condition being true (or false)."""
     if isinstance(condition, Call) and condition.fn == "not":
         return facts_of(condition.args[0], not positive)
-    if isinstance(condition, Call) and condition.fn == "select" and positive:
-        a, b, _ = condition.args
-        return [*facts_of(a, True), *facts_of(b, True)]
+    if isinstance(condition, Call) and condition.fn == "select":
+        a, b, other = condition.args
+        chained = positive and getattr(other, "value", None) is False  # 0 <= i < n; one side alone may decide others
+        return [*facts_of(a, True), *facts_of(b, True)] if chained else []
     if not isinstance(condition, Call) or condition.fn not in _FACTS:
         return []
     parts = [_index_of(a) for a in condition.args]

@@ -177,7 +177,7 @@ def _compare(ctx: Context, node: ast.Compare) -> Value:
         if k > 0 and result is not True and any(isinstance(n, ast.Call) for n in ast.walk(right_node)):
             return _compare_further(ctx, result, left, node, k)
         with waiting(ctx, (left, result), right_node):
-            right = evaluate(ctx, right_node)
+            right = _members(ctx, op, right_node)
         part = related(ctx, op, left, right)
         result = part if k == 0 else arithmetic.both(ctx, result, part)
         if result is False:
@@ -197,6 +197,13 @@ def _compare_further(ctx: Context, result: Value, left: Value, node: ast.Compare
 
     with waiting(ctx, left, *node.comparators[k:]):
         return choose(ctx, test, rest, lambda: False)
+
+
+def _members(ctx: Context, op: ast.cmpop, node: ast.expr) -> Value:
+    """The right side of a comparison: a set that is only asked whether it holds something may hold data."""
+    if isinstance(node, ast.Set) and isinstance(op, (ast.In, ast.NotIn)):
+        return tuple(_elements(ctx, node.elts))
+    return evaluate(ctx, node)
 
 
 def _asked_for(ctx: Context, node: ast.Compare) -> Value:

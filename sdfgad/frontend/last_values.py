@@ -1,6 +1,8 @@
 """What the last iteration of a loop leaves, seen from behind it."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import int_value
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, rebuilt
@@ -29,7 +31,7 @@ def last_value(ctx: Context, value: Value, last: dict[str, Ix | None]) -> Value:
         moved = View(view.array, tuple(n.subs(mapping) for n in view.shape),  # type: ignore[arg-type]
                      tuple(i.subs(mapping) for i in view.index), view.dtype)  # type: ignore[arg-type]
         if not any(i is not None and i.elems for i in mapping.values()):
-            return ViewValue(moved, value.scalar, value.weak)
+            return replace(value, view=moved)
         if value.scalar:  # a number: it stays what it is
             return ctx.builder.fresh_copy(ViewValue(moved, True, value.weak), "last")
     return Maybe(None)

@@ -8,7 +8,7 @@ import numpy as np
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, as_array
 from sdfgad.frontend.failing import fail, raise_if
-from sdfgad.frontend.values import ArrayValue, IntValue, Value, is_number
+from sdfgad.frontend.values import ArrayValue, IntValue, Value, contained, is_number
 from sdfgad.ir.expr import call
 from sdfgad.ir.program import Failure
 
@@ -29,3 +29,20 @@ def looked_for(ctx: Context, name: str, items: Sequence[Value], value: Value) ->
     nowhere = call("not", somewhere.at(()), dtype=BOOL)
     raise_if(ctx, nowhere, lambda: fail(ctx, Failure(ValueError, ("the value is not in the list",))))
     return ctx.invoke(ctx, int, [ctx.invoke(ctx, np.argmax, [hits], {})], {})
+
+
+def check_not_nan(ctx: Context, value: Value, items: Sequence[Value]) -> None:
+    """Stop a run that asks whether NaN is in a list that holds NaN: it is if the two are one object of Python's."""
+    sides = [[ctx.invoke(ctx, np.isnan, [p], {}) for p in contained(side) if is_float(p)]
+             for side in (value, tuple(items))]
+    if not all(sides):
+        return
+    both = [as_array(ctx, ctx.invoke(ctx, np.any, [tuple(side)], {})) for side in sides]
+    ctx.builder.flush()
+    unknown = call("and", *(b.at(()) for b in both), dtype=BOOL)
+    raise_if(ctx, unknown, lambda: fail(ctx, Failure(ArithmeticError, ("NaN is looked for where there is NaN",))))
+
+
+def is_float(value: Value) -> bool:
+    """Whether a value is a number of floating point that the run tells."""
+    return isinstance(value, ArrayValue) and not value.shape and value.dtype.kind == "f"

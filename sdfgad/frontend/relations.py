@@ -16,6 +16,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.keyed import Numbered, SetValue
 from sdfgad.frontend.known import is_known as known_now
+from sdfgad.frontend.looked_for import check_not_nan, is_float
 from sdfgad.frontend.merge import kind_of
 from sdfgad.frontend.raising import definite
 from sdfgad.frontend.settled import settled
@@ -113,4 +114,7 @@ def _membership(ctx: Context, left: Value, right: Value) -> Value:
     items = items.items if isinstance(items, (ListValue, SetValue)) else items
     if not isinstance(items, (tuple, list, str, range, dict, set, frozenset)):
         raise ctx.refuse("a membership test on values only known at run time", "use np.any(values == x)", "SG102")
+    if isinstance(items, (tuple, list)) and any(map(is_float, contained(left))):
+        left, items = arithmetic.kept(ctx, left), arithmetic.kept(ctx, tuple(items))
+        check_not_nan(ctx, left, items)
     return arithmetic.membership(ctx, left, items)

@@ -116,6 +116,24 @@ def last_value_after_loop(x):
     return t + v[0]
 
 
+@case(V6)
+def one_of_two_conditions(x):
+    s = 0.0
+    for i in range(6):
+        if (i < 2 if x[0] > 9 else i < 4):
+            s += i * x[i - 2]
+    return s
+
+
+@case(V6)
+def one_of_a_set(x):
+    s = x[0]
+    for i in range(6):
+        t = np.maximum(x[i], 0.3)
+        s += 2 * x[i] if t not in {0.7, x[2], s} else 3.0
+    return s
+
+
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
 def test_case(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     check(fn, *arguments)

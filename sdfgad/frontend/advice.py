@@ -26,7 +26,7 @@ _BY_NAME: Mapping[str, str] = MappingProxyType({
     "matrix": "use np.array, whose products are @", "asmatrix": "use np.array, whose products are @",
     "array": "use np.array",
     **dict.fromkeys(("Chebyshev", "Legendre", "Hermite", "HermiteE", "Laguerre"), _POLYNOMIAL),
-    "unique": _BEFORE, "roots": _BEFORE,
+    "roots": _BEFORE,
     "nditer": "loop over x.flat, or over np.ndindex(x.shape)",
     "odeint": _STEPS, "solve_ivp": _STEPS,
     **dict.fromkeys(("root", "fsolve", "brentq", "brenth", "bisect", "ridder", "newton", "root_scalar", "fixed_point"),

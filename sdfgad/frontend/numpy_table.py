@@ -310,7 +310,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.triu: diagonals.triu, np.diagonal: diagonals.diagonal, np.diag: diagonals.diag,
     np.fill_diagonal: diagonals.fill_diagonal,
     np.nonzero: places.nonzero, np.flatnonzero: places.flatnonzero, np.argwhere: places.argwhere,
-    np.setdiff1d: places.setdiff1d,
+    np.setdiff1d: places.setdiff1d, np.unique: places.unique,
     np.meshgrid: shaping.meshgrid, np.where: shaping.where, np.take: shaping.take, np.outer: shaping.outer,
     np.broadcast_arrays: shaping.broadcast_arrays,
     np.broadcast_shapes: _broadcast_shapes,

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from sdfgad.frontend.arithmetic import kept
-from sdfgad.frontend.bodies import choosing
+from sdfgad.frontend.bodies import choosing, order
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
@@ -78,6 +78,19 @@ def setdiff1d(ctx: Context, ar1: Value, ar2: Value, assume_unique: Value = False
     if isinstance(ar2, MaskPlaces) and ar2.mask.shape == first.shape:
         return flatnonzero(ctx, ctx.invoke(ctx, np.logical_not, [ar2.mask], {}))
     return flatnonzero(ctx, ctx.invoke(ctx, np.isin, [first, ar2], {"invert": True}))
+
+
+def unique(ctx: Context, ar: Value, return_index: Value = False, return_inverse: Value = False,
+           return_counts: Value = False, axis: Value = None, equal_nan: Value = True) -> Value:
+    """`np.unique`: of what is known now what NumPy gives, and of data those selected of all in order."""
+    known, how = known_now(ctx, np.unique, ar), (return_index, return_inverse, return_counts, axis)
+    if not is_known(known):
+        return ctx.invoke(ctx, order.unique, [ar, *how, equal_nan], {})
+    try:
+        found = np.unique(known, *how, equal_nan=bool(equal_nan))
+    except (TypeError, ValueError) as error:
+        raise ctx.refuse(f"a call that fails: {error}", code="SG102") from error
+    return tuple(constant_array(ctx, f) for f in found) if isinstance(found, tuple) else constant_array(ctx, found)
 
 
 def argwhere(ctx: Context, a: Value) -> PlaceTable | ArrayValue:

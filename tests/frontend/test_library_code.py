@@ -9,6 +9,7 @@ from scipy import special, stats
 import sdfgad
 from sdfgad.frontend import parse
 from tests.frontend.checking import check
+from tests.support.interpreted import interpreted
 
 NUMBERS = float | np.floating
 X = np.array([0.4, 0.9, 0.3, 1.4, 0.7])
@@ -143,6 +144,14 @@ def test_forms_of_libraries(fn) -> None:
 def test_what_is_not_in_the_list() -> None:
     with pytest.raises(ValueError, match="not in the list"):
         sdfgad.grad(lambda x: x[[v * 1.0 for v in x].index(x[0] + 7)])(X)
+
+
+def test_nan_among_others() -> None:
+    grad = sdfgad.grad(lambda x: x[0] if x[1] * 1.0 in (x[2], x[3]) else x[1])
+    with interpreted():
+        np.testing.assert_array_equal(grad(np.array([1.0, np.nan, 2.0, 3.0])), [0, 1, 0, 0])
+        with pytest.raises(ArithmeticError, match="NaN is looked for"):
+            grad(np.array([1.0, np.nan, 2.0, np.nan]))
 
 
 def test_loop_in_a_branch_that_does_not_run() -> None:

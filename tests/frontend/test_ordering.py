@@ -56,6 +56,23 @@ def test_lists_are_sorted_by_what_is_known_first():
     check(lists_by_what_is_known_first, V6)
 
 
+def different_numbers(x, n):
+    u = np.unique(np.round(4 * np.concatenate([x, x])))
+    total = 0.0
+    for t in np.unique(np.round(x))[:-1]:
+        total += t * np.sum(x[np.round(x) == t])
+    _, place = np.unique(np.round(2 * x).reshape(2, 3), return_inverse=True)
+    with_nan = np.unique(np.where(x < n, np.nan, x))
+    return [len(np.unique(x)) == x.shape[0], np.unique(x - x).size, np.sum(u ** 2), np.sum(np.diff(u)), u[0], u[-1],
+            total, place, np.sum(np.isnan(with_nan)), np.nansum(with_nan)]
+
+
+def test_different_numbers_of_data():
+    check(different_numbers, V6, 0.65)
+    check(different_numbers, np.tile(V6[:3], 2), -9.0)
+    check_both_modes(lambda x: np.sum(np.unique(np.concatenate([x, x])) ** 3), (V6,))
+
+
 def test_derivatives_of_sorted_lists():
     def weighed(x):
         far = sorted(enumerate(x), key=lambda p: p[1] * p[1])[1:4]
@@ -264,13 +281,14 @@ def test_functions_of_scipy():
     (lambda x: np.sum(np.quantile(x, x[0], method="weibull")), "not known before"),
     (lambda x: np.sum(np.insert(np.outer(x, x), [0, 1], x, axis=0)), "several rows"),
     (lambda x: np.sum(np.insert(x, [0, 1], [2.0, 3.0, 4.0])), "several places"),
+    (lambda x: np.sum(np.unique(x, return_counts=True)[1]), "the counts"),
     (lambda x: np.sum(np.abs(np.fft.fft(x, norm="other"))), "scaling"),
     (lambda x: np.sum(np.r_["r", x]), "string"),
     (lambda x: np.einsum("...i->", np.outer(x, x)), "ellipsis"),
     (lambda x: np.sum(np.block([[[x]]])), "more than two"),
     (lambda x: x[bisect.bisect([(0.1, 0), (0.2, 1)], (x[0], 0))], "not numbers"),
     (lambda x: x[bisect.bisect([0.1, 0.2], x[0], key=abs)], "'key'"),
-], ids=["quantile", "insert_rows", "insert", "fft", "r_", "einsum", "block", "bisect",
+], ids=["quantile", "insert_rows", "insert", "unique", "fft", "r_", "einsum", "block", "bisect",
         "bisect_key"])
 def test_refused(program, says):
     with pytest.raises(sdfgad.UnsupportedError, match=says):

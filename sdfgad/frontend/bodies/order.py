@@ -164,6 +164,24 @@ def searchsorted(a, v, side="left"):
     return found[()]
 
 
+def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, equal_nan=True):
+    """How many numbers there are depends on the data: of equal ones, the first in order is selected."""
+    if return_index or return_counts or axis is not None:
+        raise ValueError("np.unique of data with the places, the counts, or along an axis")
+    given = np.ravel(np.asarray(ar))
+    order = np.argsort(given, kind="stable")
+    line = given[order]
+    first = np.ones(line.shape, np.bool_)
+    before, behind = line[:-1], line[1:]
+    # What is not a number comes last, and once.
+    first[1:] = (before != behind) & ((before == before) | (behind == behind) | (not equal_nan))
+    if not return_inverse:
+        return line[first]
+    inverse = np.empty(line.shape, np.int64)
+    inverse[order] = np.cumsum(first) - 1
+    return line[first], np.reshape(inverse, np.shape(ar))
+
+
 def bisect_left(a, x):
     return halved(a, x, lambda item: item < x)
 

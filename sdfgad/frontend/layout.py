@@ -29,6 +29,14 @@ _VIEWS = (np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.flip, np.flipl
 """What shows an array, or a copy in C order: its steps say all."""
 
 
+def viewed(ctx: Context, a: Value, dtype: Value = None, type: Value = None) -> Value:
+    """The method `view`: another name of the array, where its numbers are not to be taken for others."""
+    kept = [np.ndarray, None, *([a.dtype, a.dtype.type, a.dtype.name] if isinstance(a, ArrayValue) else ())]
+    if not any(dtype is k or isinstance(k, (str, np.dtype)) and dtype == k for k in kept) or type not in kept[:2]:
+        raise ctx.refuse("view in another type", ".astype(...) converts; complex numbers have .real and .imag", "SG101")
+    return a
+
+
 def needs_no_copy(ctx: Context, value: ArrayValue, shape: Shape, flat: bool = False) -> bool:
     """Whether NumPy can show these strides in that shape without moving data; `flat`: and in C order."""
     if not isinstance(value, ViewValue) or (value.shape == shape and not flat):

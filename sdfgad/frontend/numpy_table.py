@@ -25,6 +25,7 @@ from sdfgad.frontend import (
     item_reductions,
     iterator_rules,
     joins,
+    layout,
     linalg,
     numbered,
     places,
@@ -380,6 +381,7 @@ METHODS: Mapping[str, Any] = MappingProxyType({
     "conj": conjugated, "conjugate": conjugated,
     "flatten": shaping.flatten, "transpose": shaping.transposed, "reshape": shaping.reshape_method,
     "astype": creation.astype, "copy": creation.copied_in_order, "fill": casting.fill, "item": _item,
+    "view": layout.viewed,
 })
 """Methods of arrays, as the function they stand for or a rule."""
 

@@ -103,7 +103,9 @@ def put_attribute(ctx: Context, owner: Value, name: str, value: Value) -> None:
         raise ctx.raises(AttributeError, f"an assignment to the attribute {name!r} of {describe(owner)}",
                          "pass what changes as an argument and return it", "SG102")
     if not isinstance(owner, Record) or is_dict(owner):
+        of_shape = isinstance(owner, ArrayValue) and name == "shape"
         raise ctx.refuse(f"an assignment to the attribute {name!r} of {describe(owner)}",
+                         "name what .reshape(...) gives" if of_shape else
                          "pass what changes as an argument and return it", "SG102")
     held = inspect.getattr_static(owner.form, name, None)
     if isinstance(held, property) and isinstance(held.fset, FunctionType) and not is_guarded(owner.form):

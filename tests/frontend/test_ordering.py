@@ -165,6 +165,16 @@ def joins_and_cuts(x, A, v):
             np.vander(x), np.vander(x, 3, increasing=True), np.vander(I6, 2), np.hanning(6) * x]
 
 
+@case(A34, V6)
+def powers_of_some_and_views(A, x):
+    part = x[x > np.mean(x)].view()
+    y = A.copy()
+    rows = y.view(np.ndarray)[1:].view(np.float64)
+    rows[0] *= 3.0
+    return [part @ np.vander(part, 3), np.vander(x[x < 99.0], increasing=False, N=2)[-1], np.vander(x, 0).size, y,
+            x.view("float64")[1]]
+
+
 @case(V6, A34, V4[0])
 def lists_of_arrays(x, A, a):
     rows, numbers = [A[0], A[2], A[1]], [x[0], x[1], a]

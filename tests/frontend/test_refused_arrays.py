@@ -320,6 +320,11 @@ def attribute_target(x):
     x.shape = (2, 3)
 
 
+@refused(1, "view in another type", X)
+def numbers_taken_for_others(x):
+    return x.view(np.int64)
+
+
 @refused(1, "a deletion", X)
 def deletes_item(x):
     del x[0]

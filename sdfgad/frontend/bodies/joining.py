@@ -11,11 +11,13 @@ from sdfgad.frontend.bodies.order import beyond
 def vander(x, N=None, increasing=False):
     base = np.asarray(x)
     count = base.shape[0] if N is None else N
-    out = np.ones((base.shape[0], count), np.result_type(base.dtype, np.int64))
-    powers = out if increasing else out[:, ::-1]
-    for k in range(1, count):
-        powers[:, k] = powers[:, k - 1] * base
-    return out
+    ones = np.ones_like(base, np.result_type(base.dtype, np.int64))
+    if count < 1:
+        return np.ones((base.shape[0], 0), ones.dtype)
+    columns = [ones]
+    for _ in range(1, count):
+        columns.append(columns[-1] * base)
+    return np.stack(columns if increasing else columns[::-1], axis=1)
 
 
 def block(arrays):

@@ -11,7 +11,8 @@ GROWS = "store into an array made before, and count: out[n] = value; n += 1"
 """For lists that grow by numbers of items that data decide."""
 
 _READ = "read the data before the call and pass them as arguments"
-_STEPS = "write the steps as a loop in the function"
+_EXPLICIT = "use scipy.integrate.solve_ivp with the method RK45 or DOP853, whose function takes t first"
+_SYSTEM = "write the equations at all points as one system for scipy.optimize.fsolve, or sdfgad.root"
 _BEFORE = "call it before, and pass what it gives as an argument"
 _ROOTS = "give sdfgad.root the equations, and a solver of them: its derivative is that of the solution"
 _LEAST = "write the steps as a loop in the function, or give sdfgad.root the conditions of the minimum"
@@ -28,8 +29,8 @@ _BY_NAME: Mapping[str, str] = MappingProxyType({
     **dict.fromkeys(("Chebyshev", "Legendre", "Hermite", "HermiteE", "Laguerre"), _POLYNOMIAL),
     "roots": _BEFORE,
     "nditer": "loop over x.flat, or over np.ndindex(x.shape)",
-    "odeint": _STEPS, "solve_ivp": _STEPS,
-    **dict.fromkeys(("root", "fsolve", "brentq", "brenth", "bisect", "ridder", "newton", "root_scalar", "fixed_point"),
+    "odeint": _EXPLICIT, "ode": _EXPLICIT, "complex_ode": _EXPLICIT, "solve_bvp": _SYSTEM,
+    **dict.fromkeys(("newton_krylov", "anderson", "broyden1", "broyden2", "linearmixing", "diagbroyden"),
                     _ROOTS),
     **dict.fromkeys(("minimize", "minimize_scalar", "least_squares", "curve_fit", "nnls", "linprog"), _LEAST),
     **dict.fromkeys(("quad", "quad_vec", "dblquad", "tplquad", "nquad"), _INTEGRAL),

@@ -39,10 +39,13 @@ from sdfgad.frontend.bodies import shape as shapes
 from sdfgad.frontend.bodies import signal as signals
 from sdfgad.frontend.bodies import sparse as products
 from sdfgad.frontend.bodies.packages import (
+    brackets,
     functions_of_matrices,
+    initial_values,
     moments,
     quadrature,
     resampling,
+    roots,
     rotations,
     sparse_matrices,
     spectra,
@@ -136,7 +139,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     **operators.BODIES,
     **{f: f for f in implicit.PARTS},
     **{f: f for f in (products.by_rows, products.by_columns, products.by_entries, products.triangles)},
-    **{f: f for f in (*interpolation.PARTS, *quadrature.PARTS)},
+    **{f: f for f in (*interpolation.PARTS, *quadrature.PARTS, *initial_values.PARTS)},
     np.roots: numeric.roots,
     shapes.batched_matmul: shapes.batched_matmul,
 })
@@ -186,7 +189,8 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
     ("scipy.linalg", n): getattr(matrices, n) for n in ("solve_banded", "solveh_banded")} | {
     ("scipy.integrate", n): getattr(matrices_of_scipy, n) for n in (
         "trapezoid", "cumulative_trapezoid", "simpson", "romb", "cumulative_simpson", "fixed_quad")} | {
-    ("scipy.optimize", "rosen"): matrices_of_scipy.rosen} | {
+    ("scipy.optimize", "rosen"): matrices_of_scipy.rosen, ("scipy.optimize", "root"): roots.root_of_system,
+    ("scipy.optimize", "fixed_point"): roots.fixed_point_of} | {
     ("scipy.fft", n): getattr(transforms, n) for n in (
         "fft", "ifft", "rfft", "irfft", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn", "hfft",
         "ihfft", "fftshift", "ifftshift", "dct", "idct", "dst", "idst", "dctn", "idctn", "dstn", "idstn")} | {
@@ -205,7 +209,8 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
     (package, n): getattr(module, n) for package, module, names in (
         ("scipy.ndimage", resampling, resampling.NAMES), ("scipy.ndimage", images, images.FILTERS),
         ("scipy.signal", spectra, spectra.NAMES), ("scipy.signal", images, ("medfilt", "medfilt2d")),
-        ("scipy.stats", moments, moments.NAMES),
+        ("scipy.stats", moments, moments.NAMES), ("scipy.optimize", brackets, brackets.NAMES),
+        ("scipy.optimize", roots, roots.NAMES),
         ("scipy.linalg", functions_of_matrices, functions_of_matrices.NAMES)) for n in names} | {
     **{("scipy.spatial", f"Rotation.{n}"): getattr(rotations, n) for n in rotations.NAMES},
     **{("scipy.sparse", n): getattr(sparse_matrices, n) for n in sparse_matrices.NAMES},

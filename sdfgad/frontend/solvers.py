@@ -1,0 +1,89 @@
+"""`scipy.integrate.solve_ivp` by explicit formulas, whose coefficients SciPy says."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.bodies.packages import initial_values as bodies
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import describe
+from sdfgad.frontend.frames import CallFrame
+from sdfgad.frontend.routines import unchanged
+from sdfgad.frontend.values import ListValue, Value, is_number
+
+_EXPLICIT = ("RK45", "RK23", "DOP853")
+_OPTIONS = ("first_step", "max_step", "rtol", "atol")
+
+
+def solve_ivp(ctx: Context, fun: Value, t_span: Value, y0: Value, method: Value = "RK45", t_eval: Value = None,
+              dense_output: Value = False, events: Value = None, vectorized: Value = False, args: Value = None,
+              **options: Value) -> Value:
+    """The states on the way, and where they are."""
+    name = getattr(method, "__name__", method)
+    if name not in _EXPLICIT:
+        raise ctx.refuse(f"solve_ivp by the method {name if isinstance(name, str) else describe(name)}",
+                         "RK45, RK23 and DOP853 are understood; write implicit steps as a loop over sdfgad.root",
+                         "SG121")
+    if dense_output or events is not None:
+        raise ctx.refuse("solve_ivp with dense_output or events", "give t_eval= the times at which states are needed",
+                         "SG121")
+    if unknown := sorted(options.keys() - set(_OPTIONS)):
+        raise ctx.refuse(f"the argument {unknown[0]!r} of solve_ivp by explicit formulas", "leave it out", "SG121")
+    span = items_of(ctx, t_span)
+    if len(span) != 2:
+        raise ctx.refuse("an interval of solve_ivp without two ends", "give t_span=(start, end)", "SG101")
+    start, end = (ctx.invoke(ctx, np.float64, [v], {}) for v in span)
+    given = () if args is None else args
+    with unchanged(ctx, "solve_ivp"), _nothing_kept(ctx):
+        if is_number(start) and is_number(end) and start == end and t_eval is None:
+            return ctx.invoke(ctx, bodies.without_length, [start, y0], {})
+        limits = {"first_step": None, "max_step": np.inf, "rtol": 1e-3, "atol": 1e-6, **options}
+        return ctx.invoke(ctx, bodies.solve_ivp, [
+            fun, start, end, y0, _pair(name), t_eval, given, vectorized, *(limits[n] for n in _OPTIONS)], {})
+
+
+@contextmanager
+def _nothing_kept(ctx: Context) -> Iterator[None]:
+    """Within, no list, dict or name around changes: a function that counts its calls would count those of the search,
+    and those of the steps once more."""
+    contents, frames = ctx.changeable(), [(f, dict(f.names)) for f in _around(ctx)]
+    yield
+    changed = any(len(v.items) != len(items) or any(a is not b for a, b in zip(v.items, items, strict=True))
+                  if isinstance(v, ListValue) else v.items != items for v, items in contents)
+    if changed or any(f.names.get(n) is not v for f, names in frames for n, v in names.items()):
+        raise ctx.refuse("a function given to solve_ivp that changes a list, a dict or a name outside of it",
+                         "let it return what it computes", "SG136")
+
+
+def _around(ctx: Context) -> list[CallFrame]:
+    """The frames of calls, and of functions that hold others."""
+    found = list(ctx.frames)
+    for frame in found:
+        if frame.enclosing is not None and all(frame.enclosing is not f for f in found):
+            found.append(frame.enclosing)
+    return found
+
+
+def _pair(name: str) -> tuple[Any, ...]:
+    """The formulas of a method: stages behind the first one, estimates of the error, values between, the order of the
+    estimate. Of a row there are the numbers that are not zero, each with its place."""
+    form = getattr(import_module("scipy.integrate"), name)
+    stages = _rows(form.A[1:]), _sparse(form.B), tuple(form.C[1:].tolist())
+    if name == "DOP853":
+        between = _rows(form.A_EXTRA), tuple(form.C_EXTRA.tolist()), _rows(form.D)
+        return stages, (_sparse(form.E5), _sparse(form.E3)), between, int(form.error_estimator_order)
+    powers = tuple((i, tuple(row.tolist())) for i, row in enumerate(form.P) if row.any())
+    return stages, (_sparse(form.E),), (powers,), int(form.error_estimator_order)
+
+
+def _rows(matrix: np.ndarray) -> tuple[Any, ...]:
+    return tuple(map(_sparse, matrix))
+
+
+def _sparse(row: np.ndarray) -> tuple[tuple[int, float], ...]:
+    return tuple((int(i), float(row[i])) for i in np.flatnonzero(row))

@@ -148,6 +148,17 @@ of its own.
 * `scipy.linalg.sqrtm` and `logm` are real: a matrix with a negative eigenvalue, or without an inverse, raises an
   `ArithmeticError` or `LinAlgError`. `quad` cuts pieces in halves and extrapolates nothing: where SciPy does, the two
   differ within the tolerance, and where `limit` pieces are too few it raises an `ArithmeticError`.
+* `scipy.integrate.solve_ivp` by RK45, RK23 and DOP853 takes the steps that SciPy takes. Its derivative is that of
+  these steps with their lengths held, so that of the solution up to the tolerance; the last step ends where the
+  interval does. Differences of calls show the lengths change as well: they agree with the derivative as far as the
+  tolerance is small. How many steps there are depends on the data: without `t_eval`, `sol.t` and `sol.y` are good for
+  what is good for data that a mask selects (`sol.y[:, -1]`, `sol.y[0]`, sums). Where SciPy gives up (`success=False`)
+  an `ArithmeticError` is raised, also where an interval turns out in the run to have no length. Dense output, events
+  and implicit methods are refused.
+* Roots and fixed points of `scipy.optimize` (`newton`, `brentq`, `brenth`, `bisect`, `ridder`, `toms748`,
+  `root_scalar`, `fsolve`, `root` by `hybr`, `fixed_point`) are found as SciPy finds them, `toms748` as `brentq` does.
+  The derivative is that of the solution, by everything that the function looks at; there is none by the place where
+  the search begins. Where nothing is found a `RuntimeError` is raised, with `disp=False`, too, or where SciPy warns.
 * The matrices of `scipy.linalg.lu_factor` are good for `lu_solve`, and for nothing else.
 * `np.linalg.eig` and `eigvals` give complex numbers, even where NumPy finds all eigenvalues of a real matrix real.
   Vectors keep length one in derivatives, and are known up to a phase, as above. A matrix with fewer vectors than

@@ -168,6 +168,23 @@ def test_a_step_that_is_too_long_leaves_nothing_behind() -> None:
         assert sdfgad.grad(run)(1.0) == pytest.approx(-5.0 * 41.0 ** (-9 / 8), rel=1e-6)
 
 
+def test_a_limit_is_kept() -> None:
+    def run(x, k):
+        def flow(t, u):
+            return k * (np.roll(u, 1) - 2 * u + np.roll(u, -1)) - u ** 3
+
+        return np.sum(solve_ivp(flow, (0.0, 8.0), x, t_eval=np.array([4.0, 8.0])).y[:, -1] ** 2)
+
+    x = np.sin(np.arange(200) * 0.1) + 1.1
+    wanted = sdfgad.grad(run, wrt=("x", "k"))(x, 6.0)
+    used = sdfgad.grad(run, wrt=("x", "k")).measure(x, 6.0).measured.peak_bytes
+    limited = sdfgad.grad(run, wrt=("x", "k"), memory_limit=used * 2 // 3)
+    found = limited(x, 6.0)
+    np.testing.assert_allclose(found.x, wanted.x, rtol=1e-12)
+    np.testing.assert_allclose(found.k, wanted.k, rtol=1e-12)
+    assert limited.measure(x, 6.0).measured.peak_bytes <= used * 2 // 3
+
+
 @pytest.mark.parametrize("run, error", [
     (lambda x: solve_ivp(lambda t, y: y ** 2, (0.0, 2.0), x).y[0, -1], ArithmeticError),
     (lambda x: solve_ivp(lambda t, y: np.log(-y), (0.0, 2.0), x).y[0, -1], ArithmeticError),

@@ -36,12 +36,19 @@ def only_store(stmt: Map) -> Store | None:
 
 def sum_over_all(stmt: Stmt) -> Store | None:
     """What a map adds to one element and does nothing else, over a box."""
+    part = sum_along(stmt)
+    return None if part is None or any(i.const is None for i in part.index) else part
+
+
+def sum_along(stmt: Stmt) -> Store | None:
+    """What a map over a box adds to elements in which not all its ranges have a say, and does nothing else."""
     part = only_store(stmt) if isinstance(stmt, Map) else None
-    if part is None or not isinstance(stmt, Map) or part.op != "+" or any(i.const is None for i in part.index) or \
+    if part is None or not isinstance(stmt, Map) or part.op != "+" or any(i.elems for i in part.index) or \
             part.array in reads(replace(stmt, body=(replace(part, op=None),))):
         return None
-    return part if stmt.domain and all(r.step == 1 and r.start.const is not None and r.trips for r in stmt.domain) \
-        else None
+    named = {s for i in part.index for s in i.symbols}
+    box = all(r.step == 1 and r.start.const is not None and r.trips for r in stmt.domain)
+    return part if box and not named.issuperset(r.var for r in stmt.domain) else None
 
 
 def whole_copy(stmt: Stmt, arrays: Arrays) -> tuple[str, str] | None:

@@ -13,8 +13,8 @@ from functools import lru_cache
 from sdfgad.ir.atoms import Min
 from sdfgad.ir.expr import index_elems, loads
 from sdfgad.ir.index import Ix, of_atom
-from sdfgad.ir.program import Array, Block, Loop, Map, Range, Stmt, Store
-from sdfgad.ir.walk import range_elems, statements
+from sdfgad.ir.program import Array, Block, If, Loop, Map, Range, Stmt, Store
+from sdfgad.ir.walk import children, expr_reads, range_elems, statements
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,13 @@ def reach(stmt: Stmt, rows: RowNumbering) -> Reach | None:
             return None
         stray = {t.array for t in touches(stmt) if not rows.keeps_to_row(stmt, t)}
         return Reach(frozenset(t.array for t in touches(stmt) if t.written), frozenset(stray))
-    if not isinstance(stmt, Loop) or stmt.until is not None or stmt.parallel:
+    if isinstance(stmt, If):
+        total = Reach(frozenset(), frozenset(expr_reads(stmt.cond)))
+    elif isinstance(stmt, Loop) and stmt.until is None and not stmt.parallel:
+        total = Reach(frozenset(), frozenset(e.array for e in range_elems(stmt.range)))
+    else:
         return None
-    total = Reach(frozenset(), frozenset(e.array for e in range_elems(stmt.range)))
-    for inner in stmt.body:
+    for inner in (s for block in children(stmt) for s in block):
         part = reach(inner, rows)
         if part is None:
             return None

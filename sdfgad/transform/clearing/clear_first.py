@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sdfgad.ir.expr import loads
-from sdfgad.ir.program import Block, Loop, Map, Program, Stmt, Store
+from sdfgad.ir.program import Block, If, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import children, reads, rename_symbols, statements, with_children
 from sdfgad.thresholds import ClearingLimits, thresholds
 from sdfgad.transform.clearing.clearings import (
@@ -48,7 +48,7 @@ def clear_first(program: Program, limits: ClearingLimits | None = None) -> Progr
 
     Where x[Z] is cleared before the loop as well, no iteration has to stand apart; nor in a loop that repeats this one
     alone and begins with x[Z] clear. What of Z is not in C is cleared once if nothing stores there, else still in every
-    iteration.
+    iteration. In a branch that alone touches x in the loop it is the same, from one time that it is taken to the next.
     """
     return program.but(body=_in_block(program.body, None, limits or thresholds().clearing))
 
@@ -67,7 +67,8 @@ def _in_block(block: Block, around: _Around | None, limits: ClearingLimits) -> B
     for stmt in block:
         if isinstance(stmt, Loop) and stmt.until is None and not stmt.parallel:
             here = _Around(stmt, tuple(out), around)
-            out += _rotated(replace(stmt, body=_in_block(stmt.body, here, limits)), here, limits)
+            branches, after = _branches_rotated(_in_block(stmt.body, here, limits), here)
+            out += [*_rotated(replace(stmt, body=branches), here, limits), *after]
         else:
             out.append(with_children(stmt, [_in_block(b, None, limits) for b in children(stmt)]))
     return tuple(out)
@@ -91,6 +92,31 @@ def _rotated(loop: Loop, here: _Around, limits: ClearingLimits) -> Block:
         return (replace(loop, body=inner), *after)
     first = rename_symbols(rest, {r.var: r.start})
     return (*first, *once, replace(loop, range=replace(r, start=r.start + r.step), body=inner), *after)
+
+
+def _branches_rotated(body: Block, here: _Around) -> tuple[Block, Block]:
+    """for t: if c: { x[C] += e ; s ; x[Z] = 0 }   ->   for t: if c: { x[C] = e ; s } ; x[Z] = 0
+
+    The body of a loop, and what goes behind the loop; where x[Z] is clear before it.
+    """
+    after: list[Stmt] = []
+
+    def rotated(block: Block) -> Block:
+        chosen = [c for c in _last_clearings(block) if _is_met(block, c) and _alone(c.store.array, block, body) and
+                  (_is_clear(here.before, c) or _stays_clear_around(c, here))]
+        after.extend(c.alone for c in chosen)
+        first = [*(c.alone for c in chosen), *_without_clearings(block, chosen)]
+        return fold_block(first, far=True) if chosen else block
+
+    made = tuple(with_children(s, [rotated(b) for b in children(s)]) if isinstance(s, If) else s for s in body)
+    return made, tuple(after)
+
+
+def _alone(name: str, block: Block, body: Block) -> bool:
+    """Whether of all branches and other statements of a body one branch alone touches an array."""
+    blocks = [b for s in body for b in (children(s) if isinstance(s, If) else ((s,),))]
+    conditions = {n for s in body if isinstance(s, If) for n in reads(s)}
+    return name not in conditions and all(b is block or not any(touches(s, name) for s in b) for b in blocks)
 
 
 def _stays_clear(stmt: Stmt, body: Block, names: set[str]) -> bool:

@@ -8,7 +8,13 @@ from functools import partial
 
 from sdfgad.analysis.loops.rows import footprint
 from sdfgad.codegen.cpu.schedule.rows.rows import split_rows
-from sdfgad.codegen.cpu.schedule.rows.step_sums import left_alone, loops_of_steps, sums_by_points
+from sdfgad.codegen.cpu.schedule.rows.step_sums import (
+    left_alone,
+    loops_of_steps,
+    loops_with_moving_sums,
+    sums_by_points,
+)
+from sdfgad.codegen.cpu.schedule.rows.strip_sums import sums_by_strips
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, Load
 from sdfgad.ir.index import Ix, ix
@@ -30,17 +36,41 @@ def split_with_sums(program: Program, limits: RowLimits | None = None,
     over memory it is added up row by row, and the sums of the rows behind it. Rows that no longer stay in the cache may
     not become others than they are without the sum. Sums that steps of a loop add to are sums of points first, where
     rows then run through all steps, and have these sums to themselves; other numbers of a step are computed where they
-    are read.
+    are read. Where that leaves loops without rows, sums into elements that move have an element for each strip of rows.
     """
-    program = _results_last(_starts_first(program, limits or thresholds().rows))
-    loops = loops_of_steps(program)
+    limits = limits or thresholds().rows
+    first = _results_last(_starts_first(program, limits))
+    made = _by_steps(first, limits, whole, frozenset()).program
+    moving = loops_with_moving_sums(first)
+    left = left_alone(first, made, moving.keys())
+    if not left:
+        return made
+    first = _results_last(_starts_first(program, limits, frozenset().union(*(moving[k] for k in left))))
+    found = _by_steps(first, limits, whole, left_alone(first, made, loops_with_moving_sums(first).keys()))
+    return found.program if found.moving else made
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A program in rows, and the loops whose moving sums are sums of strips there."""
+
+    program: Program
+    moving: frozenset[int]
+
+
+def _by_steps(program: Program, limits: RowLimits, whole: frozenset[Range], moving: Collection[int]) -> _Found:
+    """The rows of a program, some of them through all steps of loops; moving: those of which sums move, too."""
+    loops = loops_of_steps(program).union(moving)
     while True:
-        points, places = sums_by_points(program, loops)
-        made = _split(_results_last(points), limits or thresholds().rows, whole)
-        shared = {k for n, k in places.items() if n in made.arrays and made.arrays[n] == points.arrays[n]}
-        shared |= left_alone(program, made, loops - set(places.values()))
+        points = sums_by_points(program, loops, loops.intersection(moving))
+        made = _split(_results_last(points.program), limits, whole)
+        shared = {k for n, k in points.places.items()
+                  if n in made.arrays and made.arrays[n] == points.program.arrays[n]}
+        shared |= left_alone(program, made, loops - set(points.places.values()))
+        strips = sums_by_strips(made, points.moving, limits)
+        shared |= {points.places[n] for n in strips.left}
         if not shared:
-            return made
+            return _Found(strips.program, loops.intersection(moving))
         loops -= shared
 
 
@@ -107,12 +137,12 @@ class _Total:
     last: bool
 
 
-def _starts_first(program: Program, limits: RowLimits) -> Program:
+def _starts_first(program: Program, limits: RowLimits, more: frozenset[str] = frozenset()) -> Program:
     """s ; v = 0 ; v += f(i, j)   ->   v = 0 ; s ; v += f(i, j), so that nothing stands between the rows of s and f.
 
-    Among small arrays other ones, too, where anything is summed.
+    Among small arrays other ones, too, where anything is summed. more: other sums.
     """
-    totals = {p.array for s in statements(program.body) if (p := sum_over_all(s)) is not None}
+    totals = more.union(p.array for s in statements(program.body) if (p := sum_over_all(s)) is not None)
     touched: set[str] = set()
     first: list[Stmt] = []
     for stmt in program.body:

@@ -4,10 +4,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Call, Expr, Load, loads, symbols_of
-from sdfgad.ir.program import Block, Loop, Map, Program, Stmt, Store
-from sdfgad.ir.walk import all_variables, all_writes, expr_reads, reads, rebuild, statements, writes
+from sdfgad.ir.expr import Call, Const, Expr, Load, loads, symbols_of
+from sdfgad.ir.program import Block, If, Loop, Map, Program, Stmt, Store
+from sdfgad.ir.walk import all_variables, all_writes, children, expr_reads, reads, rebuild, statements, writes
 from sdfgad.transform.clearing.clearings import is_zero
 from sdfgad.transform.spelling import only_store, sum_over_all
 
@@ -21,24 +23,25 @@ class Waiting:
     last: Block = ()
 
 
-def scaled_sums(loop: Loop, program: Program, users: Mapping[str, list[Stmt]]) -> Waiting:
+def scaled_sums(loop: Loop, program: Program, users: Mapping[str, list[Stmt]], moving: bool = False) -> Waiting:
     """for t: { s = 0 ; map i: s += f(t, i) ; v += s / n }   ->   s = 0 ; for t: map i: s += f(t, i) ; v += s / n
 
     Where nobody else looks at s, and nothing in the loop looks at v. A factor that the steps decide goes to the terms:
-    v += c[t] * s / n   ->   map i: s += c[t] * f(t, i). users: the statements that touch an array.
+    v += c[t] * s / n   ->   map i: s += c[t] * f(t, i). users: the statements that touch an array. moving: also for
+    totals whose place moves, to which terms are added at once: v[t] += c[t] * s   ->   map i: v[t] += c[t] * f(t, i).
     """
     changes: dict[int, Block] = {}
     first: list[Stmt] = []
     last: list[Stmt] = []
-    for block in _blocks(loop):
+    for block, sure in _blocks((loop,), True):
         for k, stmt in enumerate(block):
-            found = _sums_into(block, k, loop, program, users)
-            if found is None or not isinstance(stmt, Map):
+            found = _sums_into(block, k, sure, loop, program, users)
+            if found is None or not isinstance(stmt, Map) or found[0].moves and not moving:
                 continue
             changes[id(stmt)] = ()
             for one in found:
-                first.append(one.clear)
-                last.append(replace(stmt, body=(replace(one.total, expr=one.behind, op="+"),)))
+                first += [one.clear] if not one.moves else []
+                last += [replace(stmt, body=(replace(one.total, expr=one.behind, op="+"),))] if not one.moves else []
                 changes[id(one.clear)] = ()
                 changes |= {id(m): (one.with_factor(m),) for m in one.sums}
     if not changes:
@@ -65,6 +68,12 @@ class _LinearStep:
 
     def of(self, e: Expr) -> Expr:
         return Call(self.call.fn, (*self.call.args[:self.place], e, *self.call.args[self.place + 1:]), self.call.dtype)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a function of its operand alone, which is zero at zero."""
+        others = [a.value if isinstance(a, Const) else np.nan for k, a in enumerate(self.call.args) if k != self.place]
+        return all(np.isfinite(v) and (v != 0 or self.call.fn != "div") for v in others)
 
     def steady(self, written: Collection[str], variables: Collection[str]) -> bool:
         """Whether it is the same for all these variables, and once these arrays are written."""
@@ -93,30 +102,38 @@ class _StepSum:
     def with_factor(self, stmt: Map) -> Map:
         part = only_store(stmt)
         assert part is not None
-        return replace(stmt, body=(replace(part, expr=_of_all(self.ahead, part.expr)),))
+        into = self.total if self.moves else part
+        term = _of_all(self.ahead, part.expr)
+        return replace(stmt, body=(replace(part, array=into.array, index=into.index, expr=term),))
+
+    @property
+    def moves(self) -> bool:
+        """Whether the place of the total is another one in each step."""
+        return any(i.const is None for i in self.total.index)
 
 
-def _blocks(loop: Loop) -> Iterator[Block]:
-    """The bodies of a loop and of those inside that surely run."""
-    if loop.range.trips:
-        yield loop.body
-        for stmt in loop.body:
-            if isinstance(stmt, Loop):
-                yield from _blocks(stmt)
+def _blocks(block: Block, sure: bool) -> Iterator[tuple[Block, bool]]:
+    """The blocks inside of a block, and whether they surely run; none of loops that may have no iteration."""
+    for stmt in block:
+        if isinstance(stmt, Loop) and stmt.range.trips or isinstance(stmt, If):
+            for inner in children(stmt):
+                always = sure and isinstance(stmt, Loop)
+                yield inner, always
+                yield from _blocks(inner, always)
 
 
-def _sums_into(block: Block, k: int, loop: Loop, program: Program, users: Mapping[str, list[Stmt]]
+def _sums_into(block: Block, k: int, sure: bool, loop: Loop, program: Program, users: Mapping[str, list[Stmt]]
                ) -> list[_StepSum] | None:
     """The sums that the statement at place k adds to a total, if that is all it does, and all that is done there."""
     stmt = block[k]
     total = only_store(stmt) if isinstance(stmt, Map) and not stmt.domain else None
     terms = None if total is None else _added(total)
-    if total is None or not terms or any(i.const is None for i in total.index):
+    if total is None or not terms or any(i.elems for i in total.index):
         return None
     inside = {id(s) for s in statements((loop,))}
     if not all(_only_adds(s, total.array) for s in users[total.array] if id(s) in inside):
         return None
-    found = [_scaled(block[:k], part, total, loop, program, users) for part in terms]
+    found = [_scaled(block[:k], part, sure, total, loop, program, users) for part in terms]
     known = [one for one in found if one is not None]
     # A sum in two terms has a factor in each, and its own terms take one only.
     return known if len({id(one.clear) for one in known}) == len(found) else None
@@ -158,9 +175,10 @@ def _terms(e: Expr) -> Iterator[Expr]:
         yield e
 
 
-def _scaled(before: Block, e: Expr, total: Store, loop: Loop, program: Program, users: Mapping[str, list[Stmt]]
-            ) -> _StepSum | None:
-    """What a term of a total is made of, where it is a sum with a factor."""
+def _scaled(before: Block, e: Expr, sure: bool, total: Store, loop: Loop, program: Program,
+            users: Mapping[str, list[Stmt]]) -> _StepSum | None:
+    """What a term of a total is made of, where it is a sum with a factor. Where nothing is sure to be added, numbers
+    alone wait: zero times what data decide need not be zero."""
     steps, variables = all_writes(loop.body), all_variables((loop,))
     for load in loads(e):
         made, path = _made(before, load, program, users), _path(e, load)
@@ -168,6 +186,10 @@ def _scaled(before: Block, e: Expr, total: Store, loop: Loop, program: Program, 
             continue
         late = next((k for k, step in enumerate(path) if not step.steady(steps, variables)), len(path))
         behind, ahead = path[:late], path[late:]
+        if any(i.const is None for i in total.index):
+            behind, ahead = (), path
+        elif not sure:
+            behind, ahead = tuple(s for s in path if s.plain), tuple(s for s in path if not s.plain)
         first = next(k for k, s in enumerate(before) if s is made[1])
         between = all_writes(before[first:])
         if all(step.call.fn != "div" and step.steady(between, ()) for step in ahead):

@@ -15,7 +15,7 @@ from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Loop, Map, Program
 from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import statements
-from sdfgad.thresholds import LineLimits, RowLimits
+from sdfgad.thresholds import LineLimits, RowLimits, changed
 from tests.codegen.build_programs import F8, add, agree, load, mapped, mul, num, program, sample, span, store
 from tests.support.oracle import check_same
 from tests.support.thresholds import change
@@ -134,6 +134,9 @@ def test_strips_are_as_narrow_as_their_records_have_room() -> None:
     assert split(before, wide).arrays["t"].shape == (16, 64)
     made = split(before, replace(wide, private=16 * 32 * 8))
     assert private(made) == {"t"} and made.arrays["t"].shape == (16, 32)
+    with changed(jammed_bytes=16 * 16 * 8):
+        made = split(before, wide)
+    assert private(made) == {"t"} and made.arrays["t"].shape == (16, 16), "the way back finds them in the nearest cache"
 
 
 def test_a_recurrence_runs_in_strips_of_rows() -> None:

@@ -67,13 +67,15 @@ class _Liveness:
         return tuple(reversed(out)), frozenset(now)
 
     def control(self, stmt: _Control, live: frozenset[str]) -> tuple[Stmt | None, frozenset[str]]:
-        """The same for a loop or a branch; of a loop, what an iteration reads is live behind the one before."""
-        inside = live | self.around.get(id(stmt), frozenset())
+        """The same for a loop or a branch; of a loop, what an iteration reads and has not to itself is live behind the
+        one before."""
+        own = frozenset(stmt.private) if isinstance(stmt, Loop) else frozenset()
+        inside = (live | self.around.get(id(stmt), frozenset())) - own
         while True:
             found = [self.block(b, inside) for b in children(stmt)]
             if not any(b for b, _ in found):
                 return None, live
-            before = inside.union(reads(stmt), _counter(stmt), *(names for _, names in found))
+            before = inside.union(reads(stmt), _counter(stmt), *(names for _, names in found)) - own
             if isinstance(stmt, If) or before == inside:
                 break
             inside = self.around[id(stmt)] = before

@@ -250,9 +250,9 @@ class _Splitter:
         """Strips of neighbouring rows as wide as the cache and the threads allow.
 
         A strip fills a vector of the smallest elements: the compiler makes vectors of as many as fit into one. It is
-        narrower where what the run makes is private to a strip then. What does not fit into the cache comes from
-        memory: `stream` bytes next to each other at a time. The last one may be a part of a strip where there are none
-        otherwise, and rows lie apart anyway.
+        narrower where what the run makes is private to a strip then, or stays in the nearest cache from loop to loop.
+        What does not fit into the cache comes from memory: `stream` bytes next to each other at a time. The last one
+        may be a part of a strip where there are none otherwise, and rows lie apart anyway.
         """
         outside = math.prod(trips(c.loop) for c in cuts)
         if outside >= self.limits.fewest and footprint(body, self.arrays) <= self.limits.nearby:
@@ -265,13 +265,21 @@ class _Splitter:
         if not widths and outside * -(-(last - first) // least) >= self.limits.fewest and not self._beside(rows, body):
             widths = [least]
         fitting = [w for w in widths if footprint(body, self.arrays, (rows, w)) <= self.limits.nearby]
-        fitting = [w for w in fitting if w * smallest >= self.limits.narrow and
-                   self._own_bytes(body, (*cuts, _strip(rows, w))) <= self.limits.private] or fitting
+        fitting = self._own(fitting, smallest, rows, body, cuts) or fitting
         streamed = [w for w in widths if w * smallest <= stream] or widths[-1:]
         width = (fitting or streamed)[0] if widths else 0
         if not cuts and width * smallest < self.limits.narrow and self._lies_well(rows, body):
             return None
         return self._cut(rows, body, width) if widths else None
+
+    def _own(self, widths: list[int], smallest: int, rows: RowNumbering, body: Block, cuts: list[Cut]) -> list[int]:
+        """The widths of strips that have all that they make to themselves, in the nearest cache where several loops,
+        as sweeps back are, go through it."""
+        wide = [w for w in widths if w * smallest >= self.limits.narrow]
+        made = {w: self._own_bytes(body, (*cuts, _strip(rows, w))) for w in wide}
+        near = thresholds().jammed_bytes if sum(isinstance(s, Loop) for s in body) > 1 else -1
+        fitting = [w for w in made if made[w] <= self.limits.private]
+        return [w for w in fitting if made[w] <= near] or fitting
 
     def _own_bytes(self, body: Block, cuts: tuple[Cut, ...]) -> int:
         """Bytes of what one iteration makes that nobody else has to do with."""

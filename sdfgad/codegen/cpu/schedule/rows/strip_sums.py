@@ -36,7 +36,7 @@ def sums_by_strips(program: Program, sums: Mapping[str, Map], limits: RowLimits)
     left = set(sums)
     for stmt in program.body:
         here = {n: m for n, m in sums.items() if touches(stmt, n)}
-        rows = _Rows.of(stmt, here, arrays, limits) if here else None
+        rows = _StripsThatSum.of(stmt, here, arrays, limits) if here else None
         if rows is None:
             body.append(stmt)
             continue
@@ -47,7 +47,7 @@ def sums_by_strips(program: Program, sums: Mapping[str, Map], limits: RowLimits)
 
 
 @dataclass(frozen=True)
-class _RowSums:
+class _SumsOfStrips:
     """As many elements as the array has that is added to, for each iteration of a nest of parallel loops."""
 
     array: Array
@@ -81,28 +81,29 @@ def _part(total: Map) -> Store:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _StripsThatSum:
     """Parallel loops, and the sums of their iterations by the sums of points in whose place they come. first: the
     clearings that stay."""
 
-    sums: Mapping[str, _RowSums]
+    sums: Mapping[str, _SumsOfStrips]
     parts: Mapping[str, Store]
     first: Collection[int]
 
     @classmethod
-    def of(cls, stmt: Stmt, sums: Mapping[str, Map], arrays: Mapping[str, Array], limits: RowLimits) -> _Rows | None:
+    def of(cls, stmt: Stmt, sums: Mapping[str, Map], arrays: Mapping[str, Array], limits: RowLimits
+           ) -> _StripsThatSum | None:
         """None where some of the sums do not keep to the iterations, or are no less than what they sum up."""
         loops = _common_loops(stmt, sums)
         if loops is None or any(touches(stmt, _part(m).array) for m in sums.values()):
             return None
-        made: dict[str, _RowSums] = {}
+        made: dict[str, _SumsOfStrips] = {}
         taken, known = all_variables((stmt,)), dict(arrays)
         for array in dict.fromkeys(_part(m).array for m in sums.values()):
             total = next(m for m in sums.values() if _part(m).array == array)
             name = fresh(f"{array}_rows", known)
             shape = (*(r.trips or 0 for r in loops), *arrays[array].shape)
             known[name] = Array(name, shape, arrays[array].dtype)
-            made[array] = _RowSums(known[name], loops, _box(arrays[array].shape, taken), total)
+            made[array] = _SumsOfStrips(known[name], loops, _box(arrays[array].shape, taken), total)
         if sum(r.array.bytes for r in made.values()) > 4 * limits.private:
             return None
         maps = [s for s, _ in _maps(stmt, ())]
@@ -111,7 +112,7 @@ class _Rows:
                    frozenset(first.values()))
 
     @property
-    def different(self) -> list[_RowSums]:
+    def different(self) -> list[_SumsOfStrips]:
         return list({r.array.name: r for r in self.sums.values()}.values())
 
     def changed(self, stmt: Stmt) -> Block:

@@ -6,11 +6,10 @@ spin is decided for all of them when they are loaded.
 from __future__ import annotations
 
 import ctypes
-import os
 from functools import lru_cache
 from pathlib import Path
 
-from sdfgad.codegen.cache import cache, key_of, publish
+from sdfgad.codegen.cache import key_of, publish
 from sdfgad.codegen.toolchain import environment, find_compiler, run
 from sdfgad.cores import core_quota
 
@@ -50,19 +49,17 @@ def _calls() -> Path:
 
 
 def _made(source: str, name: str, how: tuple[str, ...]) -> Path:
-    return _compiled(os.fspath(cache.path), source, name, how)
-
-
-@lru_cache(maxsize=8)
-def _compiled(root: str, source: str, name: str, how: tuple[str, ...]) -> Path:
-    """The file in the cache folder `root`."""
-    del root
-    text = "".join(file.read_text() for file in sorted(SOURCES.iterdir()))
-
+    """The file in the cache folder of now, which somebody may have emptied."""
     def build(folder: Path) -> None:
         run((find_compiler().path, *FLAGS, *how, str(SOURCES / source), "-o", str(folder / name)), code="SG505")
 
-    return publish(key_of("threads", source, how, text, FLAGS, *environment()), build) / name
+    return publish(_key(source, how), build) / name
+
+
+@lru_cache(maxsize=8)
+def _key(source: str, how: tuple[str, ...]) -> str:
+    text = "".join(file.read_text() for file in sorted(SOURCES.iterdir()))
+    return key_of("threads", source, how, text, FLAGS, *environment())
 
 
 @lru_cache(maxsize=1)

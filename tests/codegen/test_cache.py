@@ -153,6 +153,15 @@ def test_programs_run_without_a_cache_folder(own_cache: Path, monkeypatch: pytes
         assert sdfgad.forward(lambda x: x * 4.0)(np.ones(2))[1] == 4
 
 
+def test_a_process_goes_on_where_the_cache_is_emptied(own_cache: Path) -> None:
+    """As by `sdfgad cache clear` of somebody else: what all programs share is made again, too."""
+    double = sdfgad.forward(lambda x: x * 2.0)
+    assert double(np.ones(2))[1] == 2
+    shutil.rmtree(own_cache)
+    assert sdfgad.forward(lambda x: x * 5.0)(np.ones(2))[1] == 5
+    assert double(np.ones(2))[1] == 2
+
+
 def damages(folder: Path) -> dict[str, object]:
     library, meta = folder / "program.so", folder / "program.json"
     return {

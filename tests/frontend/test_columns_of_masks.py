@@ -116,8 +116,12 @@ def test_derivatives_of_a_centre():
     check_both_modes(centred, (F,))
 
 
+def test_columns_of_a_known_mask():
+    check(lambda f: f[:, :, SOLID[0]] + 1.0, F)
+
+
 @pytest.mark.parametrize("fn", [
-    lambda f: f[:, SOLID] * f[0, ~SOLID], lambda f: f[:, :, SOLID[0]] + 1.0, lambda f: in_a_row(f[:, SOLID])])
+    lambda f: f[:, SOLID] * f[0, ~SOLID], lambda f: f[:, :, f[0, 0] > 0] + 1.0, lambda f: in_a_row(f[:, SOLID])])
 def test_what_columns_are_not_good_for_is_refused(fn):
     with pytest.raises(UnsupportedError, match=re.escape("[SG105]")):
         parse(fn, (F,))

@@ -98,6 +98,9 @@ PROGRAMS = {
     "whole reductions": (lambda k: np.sum(k, initial=0.5) + np.prod(k, initial=1.5) + np.mean(k, dtype=int), K),
     "repeat by a list of one": (lambda x: np.repeat(x, [2]), X),
     "extrema without NaN": (lambda x: (max(np.where(x > 1, np.nan, x)), min(np.where(x > 0.8, np.nan, x))), X),
+    "whole steps of a geometric range": (
+        lambda x: x[0] * np.geomspace(1, 1000, 4, dtype=int) + np.geomspace(-1, -8, 4), X),
+    "a step of NumPy's": (lambda f: f * np.linspace(0, 1, 5, retstep=True)[1], F),
     "choose": (lambda f, k: np.choose(k % 3, [f, 0.5, 1]), F, K),
     "zeros of a polynomial": (lambda f: (np.poly(f), np.poly(f[:0])), F),
     "quantile in a list": (lambda f: np.nanquantile(f, 0.3), F),

@@ -154,7 +154,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if beyond(num, 0, np.inf):
         raise ValueError("a negative number of samples")
     parts = num - 1 if endpoint else num
-    gap = stop * 1.0 - start * 1.0
+    gap = np.subtract(stop * 1.0, start * 1.0)  # a number of NumPy's, as the step is
     k = np.arange(0, num).astype(np.asarray(gap).dtype)
     if np.ndim(gap):
         k = np.reshape(k, (num,) + (1,) * np.ndim(gap))
@@ -174,7 +174,8 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     start, stop = start * np.float64(1.0), stop * np.float64(1.0)
-    y = start * np.exp(np.linspace(0.0, np.log(stop / start), num, endpoint, axis=axis))
+    sign = np.sign(start)
+    y = sign * np.power(10.0, np.linspace(np.log10(start * sign), np.log10(stop * sign), num, endpoint, axis=axis))
     if num > 0:
         ends = np.moveaxis(y, axis, 0) if axis else y
         ends[0] = start

@@ -107,8 +107,12 @@ class Parent(Opaque):
     form: type
 
 
-def parent(ctx: Context) -> Value:
-    """`super()` in a method."""
+def parent(ctx: Context, form: Value = None, owner: Value = None) -> Value:
+    """`super()` in a method, and `super(Form, self)`."""
+    if isinstance(form, type) and owner is not None:
+        return Parent(owner, form)
+    if form is not None:
+        raise ctx.refuse("super of this", "give it a class and an object, or nothing", "SG102")
     code = ctx.frame.code
     first = next(iter((*code.node.args.posonlyargs, *code.node.args.args)), None)
     form = code.cells.get("__class__")

@@ -207,6 +207,8 @@ def truths(op: str) -> Callable[..., Value]:
         neutral = op == "min"
         value = _operand(ctx, data, np.bool_(neutral))
         axes = _reduced(ctx, a, axis, value)
+        if any(n.const == 0 for n in value.shape) and len(axes) == value.ndim and keepdims is False:
+            return as_array(ctx, np.bool_(neutral))
         found = reduce_map(ctx, value, axes, op, BOOL, constant_start(neutral, BOOL))
         return _restored(ctx, a, found, axes, keepdims)
 

@@ -136,7 +136,7 @@ def inherited(x):
             self.m = m
 
         def f(self):
-            return super().f() * self.m
+            return super(Derived, self).f() * self.m  # noqa: UP008
 
     one = Derived(x[0], x[1])
     return one.f() if isinstance(one, Base) else x[2]

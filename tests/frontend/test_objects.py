@@ -72,6 +72,23 @@ class Heavy(Body):
         return super().value() * self.mass
 
 
+class Heavier(Heavy):
+    """As it is written since Python 2; `shifted` passes one class over."""
+
+    def __init__(self, x, mass):
+        super(Heavier, self).__init__(x, mass=mass)  # noqa: UP008
+        self.momentum = np.array([])
+
+    def value(self):
+        if not self.momentum.any():
+            self.momentum = np.ones(6)
+        self.momentum = 2.0 * self.momentum + self.x
+        return super(Heavier, self).value() + np.sum(self.momentum)  # noqa: UP008
+
+    def shifted(self):
+        return super(Heavy, self).value() + super(type(self), self).value()
+
+
 @dataclass
 class State:
     u: np.ndarray
@@ -103,7 +120,8 @@ def operators(x):
 
 
 def derived(x):
-    return Heavy(x, 3.0).value() + Body(x).value()
+    one = Heavier(x, 2.0)
+    return Heavy(x, 3.0).value() + Body(x).value() + one.value() * one.value() + one.shifted()
 
 
 def dataclass_in_a_loop(x):

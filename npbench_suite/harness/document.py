@@ -70,8 +70,10 @@ def merged(parts: Sequence[Result]) -> Result:
     threads = tuple(sorted({n for part in parts for n in part.options.threads}))
     kernels = tuple(name for part in parts for name in part.options.kernels)
     commits = " and ".join(dict.fromkeys(part.machine.commit or "unknown" for part in parts))
-    return replace(parts[0], options=replace(parts[0].options, kernels=kernels, threads=threads), rows=rows,
-                   summary=summarize(rows), machine=replace(parts[0].machine, commit=commits))
+    options = replace(parts[0].options, kernels=kernels, threads=threads,
+                      seconds=max(part.options.seconds for part in parts))
+    return replace(parts[0], options=options, rows=rows, summary=summarize(rows),
+                   machine=replace(parts[0].machine, commit=commits))
 
 
 def document(result: Result) -> str:
@@ -159,7 +161,7 @@ def machine(result: Result) -> Iterator[str]:
     for name, value in values.items():
         yield f"| {name} | {escaped(value or 'unknown')} |"
     options = result.options
-    yield f"| limits | {options.seconds:g} s for each process, a measurement is repeated for {options.spend:g} s |"
+    yield f"| limits | at most {options.seconds:g} s for each process, a measurement is repeated for {options.spend:g} s |"
     if result.preparation_seconds is not None:
         yield f"| common headers | compiled, or found in the cache, in {duration(result.preparation_seconds)} |"
 

@@ -161,7 +161,8 @@ def machine(result: Result) -> Iterator[str]:
     for name, value in values.items():
         yield f"| {name} | {escaped(value or 'unknown')} |"
     options = result.options
-    yield f"| limits | at most {options.seconds:g} s for each process, a measurement is repeated for {options.spend:g} s |"
+    yield (f"| limits | at most {options.seconds:g} s for each process, a measurement is repeated for "
+           f"{options.spend:g} s |")
     if result.preparation_seconds is not None:
         yield f"| common headers | compiled, or found in the cache, in {duration(result.preparation_seconds)} |"
 

@@ -9,14 +9,10 @@ Where a module names such functions, it imports them for the types, so that what
 """
 from __future__ import annotations
 
-import os
 from importlib import import_module
-from threading import RLock
 from typing import Any
 
-_LOADING = RLock()
-# A child process would wait for ever for a module that another thread of its parent was just loading.
-os.register_at_fork(before=_LOADING.acquire, after_in_parent=_LOADING.release, after_in_child=_LOADING.release)
+from sdfgad.locks import LOADING
 
 
 class Later:
@@ -26,7 +22,7 @@ class Later:
         self._home, self.__name__ = home, name
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        with _LOADING:
+        with LOADING:
             module = import_module(self._home)
         return getattr(module, self.__name__)(*args, **keywords)
 

@@ -1,4 +1,8 @@
-"""Locks that a child process finds open: no thread of it would ever let go what a thread of the parent holds."""
+"""Locks that a child process finds open: no thread of it would ever let go what a thread of the parent holds.
+
+Two of them no thread holds while the process is forked, as what they guard has to be whole in the child. Who takes both
+takes `LOADING` first, and so does the fork.
+"""
 from __future__ import annotations
 
 import os
@@ -9,6 +13,10 @@ from threading import Lock, RLock
 from typing import Any
 from weakref import WeakSet
 
+LOADING = RLock()
+"""Held while a module is loaded, which may make objects that `INTERNED` guards."""
+INTERNED = RLock()
+"""Of the tables of objects by their content."""
 _holders: WeakSet[Any] = WeakSet()
 
 
@@ -34,3 +42,5 @@ def _cached_properties() -> Iterator[Any]:
 
 
 os.register_at_fork(after_in_child=_renew)
+for _lock in (INTERNED, LOADING):  # the one that is registered last is taken first
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)

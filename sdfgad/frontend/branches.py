@@ -174,9 +174,8 @@ def _joined(ctx: Context, first: Value, second: Value) -> Kind:
         b = Kind(a.shape, b.dtype, b.weak)
     kind = join(ctx, a, b)
     if kind is None:
-        told = f"a choice at run time between {describe(first)} and {describe(second)}"
-        help = OF_THINGS if are_things((first, second)) else OF_NUMBERS
-        raise of_choice(ctx.refuse(told, help, "SG104"), (first, second))
+        ways, told = (first, second), f"a choice at run time between {describe(first)} and {describe(second)}"
+        raise of_choice(ctx.refuse(told, OF_THINGS if are_things(ways) else OF_NUMBERS, "SG104"), ways)
     return kind
 
 

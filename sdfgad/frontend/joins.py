@@ -82,5 +82,3 @@ def stack(ctx: Context, arrays: Value, axis: Value = 0) -> Value:
     where = axis_number(ctx, axis, parts[0].ndim + 1)
     kind = np.result_type(*(p.dtype for p in parts))  # numbers of Python's are arrays of their own dtype here
     return concatenate(ctx, tuple(expand_dims(ctx, p, where) for p in parts), where, kind)
-
-

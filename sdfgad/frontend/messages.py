@@ -262,8 +262,8 @@ def _typed(ctx: Context, value: Value, parts: int) -> ViewValue | None:
     items, kinds, counts = _said(ctx, value)
     if kinds and is_derived(kinds[0]):
         return typed_part(ctx, ctx.builder.materialise(as_array(ctx, items[0]), "message"), kinds[0], counts, parts)
-    found = as_array(ctx, _array_of(ctx, value))
-    if not counts or int(counts[0]) * parts == size_of(found):
+    found = as_array(ctx, _array_of(ctx, value)) if counts else None
+    if found is None or int(counts[0]) * parts == size_of(found):
         return None
     return typed_part(ctx, ctx.builder.materialise(found, "message"), DerivedType(found.dtype), counts, parts)
 

@@ -5,15 +5,10 @@ about one is known wherever it stands. Nobody is kept alive by that.
 """
 from __future__ import annotations
 
-import os
-from threading import RLock
 from typing import Any
 from weakref import ref
 
-# An object may die, and be taken out, while its thread puts another one in.
-_LOCK = RLock()
-# A process that is forked meanwhile would wait for a thread that it does not have.
-os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
+from sdfgad.locks import INTERNED
 
 
 class _Kept(ref[Any]):
@@ -28,7 +23,8 @@ class Table:
 
     def __init__(self) -> None:
         self._kept: dict[Any, _Kept] = {}
-        self._lock = _LOCK  # objects die after the names of this module, too
+        # An object may die, and be taken out, while its thread puts another one in, and after the names of this module.
+        self._lock = INTERNED
 
     def get(self, key: Any) -> Any:
         """The object of this content, or None."""

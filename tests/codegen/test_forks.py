@@ -106,6 +106,42 @@ def test_a_child_goes_on_where_a_thread_of_its_parent_was_at_work(what: str) -> 
         assert _told_by_child(gradient, held[what]) == 6.0
 
 
+WHILE_LOADING = """
+import faulthandler, os, threading, time
+from sdfgad.ir.expr import const
+from sdfgad.locks import INTERNED, LOADING
+
+faulthandler.dump_traceback_later(30, exit=True)
+loading = threading.Event()
+
+def load():
+    with LOADING:
+        loading.set()
+        time.sleep(0.3)                            # the fork begins, and waits for the end of this
+        made.append(const(0.123, "float64"))       # as the module that is loaded may
+
+made = []
+thread = threading.Thread(target=load)
+thread.start()
+loading.wait()
+child = os.fork()
+if not child:
+    with LOADING, INTERNED:
+        os._exit(0)
+thread.join()
+print(os.waitpid(child, 0)[1], len(made))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_waits_for_a_thread_that_loads_and_makes_expressions() -> None:
+    """Who takes both locks takes them in one order: else each would wait for the other."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(sdfgad.__file__).parent.parent)}
+    done = subprocess.run([sys.executable, "-c", WHILE_LOADING], capture_output=True, text=True, timeout=120,
+                          env=environment)
+    assert done.stdout.split() == ["0", "1"], done.stderr
+
+
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
 def test_a_child_calls_what_a_thread_of_its_parent_was_calling() -> None:
     gradient = sdfgad.grad(_square)

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from sdfgad.codegen.fingerprint import fingerprint
-from sdfgad.ir import expr, interned
+from sdfgad.ir import expr
 from sdfgad.ir.expr import Call, Expr, Load, call, const, rewrite, walk
 from sdfgad.ir.index import Elem, Ix, ix, minimum
 from sdfgad.ir.interned import Table
 from sdfgad.ir.program import Array, Map, Program, Range, Store
 from sdfgad.ir.text import expr_text, program_text
+from sdfgad.locks import INTERNED
 
 DEPTH = 200
 
@@ -79,7 +80,7 @@ def test_a_process_that_is_forked_meanwhile_makes_nodes() -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with interned._LOCK:
+        with INTERNED:
             held.set()
             done.wait(0.2)
 

@@ -16,6 +16,9 @@ from sdfgad.thresholds import RowLimits, thresholds
 from sdfgad.transform.clearing.clearings import is_zero, touches
 from sdfgad.transform.spelling import only_store
 
+_TOGETHER = 4
+"""The sums of all strips may take so many times what one iteration may have of its own: they are read once more."""
+
 
 @dataclass(frozen=True)
 class StripSums:
@@ -104,7 +107,7 @@ class _StripsThatSum:
             shape = (*(r.trips or 0 for r in loops), *arrays[array].shape)
             known[name] = Array(name, shape, arrays[array].dtype)
             made[array] = _SumsOfStrips(known[name], loops, _box(arrays[array].shape, taken), total)
-        if sum(r.array.bytes for r in made.values()) > 4 * limits.private:
+        if sum(r.array.bytes for r in made.values()) > _TOGETHER * limits.private:
             return None
         maps = [s for s, _ in _maps(stmt, ())]
         first = {_part(m).array: id(s) for s in reversed(maps) for n, m in sums.items() if _clears(s, n)}

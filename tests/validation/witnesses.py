@@ -10,7 +10,7 @@ NOWHERE = frozenset(("rotate_lines", "widen_decisions", "overlap_messages",
 """These need more than a program of a few elements, the last ones ranks and `debug_nans`; their own tests compare what
 they are given and what they make."""
 WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
-    "adi-1": ("collapse_equal_rows", "tabulate_rows", "clear_behind"),
+    "adi-1": ("collapse_equal_rows", "tabulate_rows", "clear_behind", "sum_to_copies"),
     "azimint_hist-0": ("normalise", "share_values", "fuse_pointwise", "propagate_broadcasts", "remove_dead_code",
                        "fold_zeroing"),
     "azimint_naive-0": ("inline_masks", "eliminate_dead_stores"),

@@ -33,6 +33,7 @@ from sdfgad.codegen.cpu.schedule.sums.fold_points import fold_points
 from sdfgad.codegen.cpu.schedule.sums.join_updates import join_updates
 from sdfgad.codegen.cpu.schedule.sums.shared_additions import share_additions
 from sdfgad.codegen.cpu.schedule.sums.sum_pieces import sum_pieces
+from sdfgad.codegen.cpu.schedule.sums.sums_to_copies import sum_to_copies
 from sdfgad.codegen.cpu.schedule.sums.turn_sums import turn_sums
 from sdfgad.ir.program import Program
 from sdfgad.transform.passes import Pass, Stage
@@ -63,6 +64,9 @@ DISTRIBUTE_SWEEPS = Pass(
 CLEAR_BEHIND = Pass(
     clear_behind, "What a sweep clears bit by bit is cleared behind it, where it meets an accumulation.",
     {"distribute_sweeps": "what left the sweep no longer reads what it clears"})
+SUM_TO_COPIES = Pass(
+    sum_to_copies, "Sums that the next iteration copies are added where the copy lies.",
+    {"clear_behind": "what a sweep clears as well is cleared behind it"})
 ORIENT_TEMPORARIES = Pass(
     orient_temporaries, "Neighbours in a map lie side by side in memory.",
     {"clear_behind": "clearings count among the accesses that neighbours decide",
@@ -126,8 +130,8 @@ TURNS = (ASSIGN_TO_ZEROS, ELIMINATE_DEAD_STORES, SUM_PIECES, JOIN_POINTWISE, DOU
 """Sums that begin with assignments, in few statements, and arrays that take turns in loops. Behind them sums that an
 assignment begins no longer change places with others."""
 SCHEDULE = Stage("schedule", (
-    FLATTEN_RAGGED_LOOPS, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, TAKE_ROWS_APART, ORIENT_TEMPORARIES,
-    JOIN_POINTWISE, PROPAGATE_KEPT_COPIES, REMOVE_UNSEEN_COPIES, PACK_STRIPS,
+    FLATTEN_RAGGED_LOOPS, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, SUM_TO_COPIES, TAKE_ROWS_APART,
+    ORIENT_TEMPORARIES, JOIN_POINTWISE, PROPAGATE_KEPT_COPIES, REMOVE_UNSEEN_COPIES, PACK_STRIPS,
     ROTATE_LINES, TURN_SUMS, JOIN_UPDATES, DIVIDE_KEPT_POWERS, *TURNS, CLEAR_REST, LINE_UP, PACK,
     UNROLL_AND_JAM, REPLACE_BY_SCALARS, SKEW_AND_JAM, THIN_TAPES, WIDEN_DECISIONS, ASSIGN_TO_ROWS, SHARE_ADDITIONS,
     JOIN_SMALL_ROWS, FOLD_POINTS, OVERLAP_MESSAGES))

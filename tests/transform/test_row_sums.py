@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 import pytest
 
 from sdfgad.codegen.cpu.schedule.rows.row_sums import split_with_sums
+from sdfgad.ir.expr import loads
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import all_writes, statements, writes
@@ -77,6 +78,21 @@ def test_along_columns() -> None:
     after = split(MADE, carried, START, TOTAL, USED)
     assert sums(statements(after.body)).count("v_rows") == 1
     agree(after)
+
+
+def test_rows_are_not_summed_across_memory() -> None:
+    """What the ranges of a sum are called first says nothing of how its array lies."""
+    across = each((span("i", 0, 24), span("k", 0, 24)), put("w", (), at("z", "k", "i"), "+"))
+    body = (MADE, START, one("w", (), 0.0), TOTAL, across, USED)
+    arrays = {**ARRAYS, "z": Array("z", (24, 24), F8, "argument")}
+    before = Program("p", arrays, (*SHAPES, "z"), body).but(live_out=frozenset(()))
+    after = split_with_sums(before, EAGER)
+    check_same(before, after, tolerance=1e-12)
+    rows = {s.range.var for s in statements(after.body) if isinstance(s, Loop)}
+    read = {n.index for s in statements(after.body) if isinstance(s, Map) for p in s.body for n in loads(p.expr)
+            if n.array == "z"}
+    assert rows
+    assert not any(index[1].symbols & rows for index in read), program_text(after)
 
 
 def test_part_of_the_rows() -> None:

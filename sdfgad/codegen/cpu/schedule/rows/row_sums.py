@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import partial
 
-from sdfgad.analysis.loops.rows import footprint
+from sdfgad.analysis.loops.rows import footprint, stride
 from sdfgad.codegen.cpu.schedule.rows.rows import split_rows
 from sdfgad.codegen.cpu.schedule.rows.step_sums import (
     left_alone,
@@ -16,7 +16,7 @@ from sdfgad.codegen.cpu.schedule.rows.step_sums import (
 )
 from sdfgad.codegen.cpu.schedule.rows.strip_sums import sums_by_strips
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Const, Load
+from sdfgad.ir.expr import Const, Load, loads
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, all_writes, children, statements, within
@@ -164,11 +164,22 @@ def _taken_apart(program: Program, seen: Collection[int]) -> tuple[Program, dict
         if part is None or not isinstance(stmt, Map) or k in seen:
             continue
         name = fresh("terms", arrays)
-        shape = tuple(r.trips or 0 for r in stmt.domain)
+        domain = _as_read(stmt.domain, part, program.arrays)
+        shape = tuple(r.trips or 0 for r in domain)
         arrays[name] = replace(arrays[part.array], name=name, shape=shape, role="transient")
-        body[k] = replace(stmt, body=(Store(name, tuple(ix(r.var) - r.start for r in stmt.domain), part.expr),))
+        made = Store(name, tuple(ix(r.var) - r.start for r in domain), part.expr)
+        body[k] = replace(stmt, domain=domain, body=(made,))
         totals[name] = _Total(name, stmt, part, k, _unseen(part.array, program.body[k + 1:]))
     return program.but(body=tuple(body), arrays=arrays), totals
+
+
+def _as_read(domain: tuple[Range, ...], part: Store, arrays: Mapping[str, Array]) -> tuple[Range, ...]:
+    """The ranges of a sum, those last that go through memory in small steps: its rows lie in memory as a whole."""
+    steps = Counter[str]()
+    for load in loads(part.expr):
+        for r in domain:
+            steps[r.var] += abs(stride(arrays[load.array], load.index, r.var) or 0)
+    return tuple(sorted(domain, key=lambda r: -steps[r.var]))
 
 
 def _unseen(name: str, later: Sequence[Stmt]) -> bool:

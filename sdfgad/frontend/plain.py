@@ -2,19 +2,29 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
+from types import BuiltinFunctionType
+
+import numpy as np
 
 from sdfgad.frontend.liveness import has_exit
+
+_LIBRARIES = frozenset({"np", "numpy", "math", "scipy"})
+"""Names whose functions change nothing."""
 
 
 def plain_statements(stmt: ast.stmt) -> list[ast.stmt]:
     """while a and (x := e) > 0: s   ->   while True: if not a: break ; if not (x := e) > 0: break ; s
 
+    while f(x[i]): s ; if c: break   ->   while True: if not f(x[i]): break ; s ; if c: break: a loop that has been
+    left does not ask for its condition any more, which may look where nothing is, or change something.
+
     (a if e else b).m(x)   ->   if e: a.m(x) else: b.m(x)
 
     try: s finally: t   ->   s ; t where `s` is left early by `return` alone: an error that is not caught ends the call.
     """
-    if not any(isinstance(n, ast.Try) or isinstance(n, ast.While) and _binds(n.test) or _picks(n)
+    if not any(isinstance(n, ast.Try) or isinstance(n, ast.While) and _asks(n) or _picks(n)
                for n in ast.walk(stmt)):
         return [stmt]
     found = _Plainer().visit(copy.deepcopy(stmt))  # the tree is that of the text, which others look at
@@ -27,8 +37,27 @@ def _picks(node: ast.AST) -> bool:
         node.value.func, ast.Attribute) and isinstance(node.value.func.value, ast.IfExp)
 
 
+def _asks(loop: ast.While) -> bool:
+    """Whether it matters where the condition of a loop is evaluated: it binds names, or does more than to compare
+    numbers, and the loop may be left from inside."""
+    left = has_exit(loop.body, (ast.Break, ast.Return))
+    return _binds(loop.test) or left and any(map(_does_more, ast.walk(loop.test)))
+
+
 def _binds(test: ast.expr) -> bool:
     return any(isinstance(n, ast.NamedExpr) for n in ast.walk(test))
+
+
+def _does_more(node: ast.AST) -> bool:
+    """Whether part of a condition looks at a place that moves, or calls a function that may change something."""
+    if isinstance(node, ast.Subscript):
+        return not isinstance(node.slice, (ast.Constant, ast.UnaryOp))
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Name):
+        return not isinstance(getattr(builtins, node.func.id, None), (type, BuiltinFunctionType))
+    of_library = isinstance(node.func, ast.Attribute) and ast.unparse(node.func).split(".")[0] in _LIBRARIES
+    return not of_library and not (isinstance(node.func, ast.Attribute) and hasattr(np.ndarray, node.func.attr))
 
 
 class _Returning(ast.NodeTransformer):
@@ -90,10 +119,12 @@ class _Plainer(ast.NodeTransformer):
 
     def visit_While(self, node: ast.While) -> ast.While:
         self.generic_visit(node)
-        if not node.orelse and _binds(node.test):
+        if _asks(node) and not has_exit(node.orelse, (ast.Break, ast.Continue)):
             both = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)
             parts = node.test.values if both else [node.test]  # type: ignore[attr-defined]
-            left = [ast.copy_location(ast.If(ast.UnaryOp(ast.Not(), p), [ast.Break()], []), p) for p in parts]
+            left = [ast.copy_location(ast.If(ast.UnaryOp(ast.Not(), p), [*copy.deepcopy(node.orelse), ast.Break()], []),
+                                      p) for p in parts]
             node.body[:0] = map(ast.fix_missing_locations, left)
             node.test = ast.copy_location(ast.Constant(True), node.test)
+            node.orelse = []
         return node

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from errno import ENOSPC
+from errno import EACCES, ENOSPC, EPERM, EROFS
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,8 @@ else:
     FileLock = later("filelock", "FileLock")
 
 ENTRIES, BUILDING, LOCKS = "entries", "building", "locks"
+_CLOSED = (EACCES, EPERM, EROFS)
+"""Errors of what belongs to somebody else, or may only be read."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def key_of(*parts: Any) -> str:
 def entry(key: str) -> Path | None:
     """The finished folder of ``key``, if there is one with all that was put there."""
     folders = (root / ENTRIES / key for root in (cache.path, *spare.made) if _is_dir(root / ENTRIES / key))
-    return next((folder for folder in folders if is_whole(folder)), None)
+    return next((folder for folder in folders if folder not in spare.useless and is_whole(folder)), None)
 
 
 def publish(key: str, build: Callable[[Path], None]) -> Path:
@@ -97,6 +99,17 @@ def publish(key: str, build: Callable[[Path], None]) -> Path:
     if (done := entry(key)) is not None:
         return done
     root = _writable_root()
+    try:
+        return _published(root, key, build)
+    except OSError as error:  # a damaged entry of somebody else's is in the way
+        if error.errno not in _CLOSED or root in spare.made:
+            raise
+        other = spare.folder(_not_written(root, error))
+    _make_folders(other)
+    return _published(other, key, build)
+
+
+def _published(root: Path, key: str, build: Callable[[Path], None]) -> Path:
     with FileLock(root / LOCKS / f"{key}.lock"):
         if (done := entry(key)) is not None:
             return done
@@ -127,10 +140,14 @@ def _link(file: str, to: str) -> None:
 
 
 def withdraw(key: str) -> None:
-    """Remove the folder of ``key``, which turned out to be of no use, unless somebody is at work on it."""
+    """Remove the folder of ``key``, which turned out to be of no use, unless somebody is at work on it. What cannot be
+    removed is not looked at again by this process."""
     for root in (cache.path, *spare.made):
         if _is_dir(root / ENTRIES / key):
-            _remove(root, root / ENTRIES / key)
+            try:
+                _remove(root, root / ENTRIES / key)
+            except OSError:
+                spare.useless.add(root / ENTRIES / key)
 
 
 def check_folder() -> None:
@@ -139,10 +156,12 @@ def check_folder() -> None:
 
 
 class Spare:
-    """Folders in place of cache folders that cannot be written, until the process ends."""
+    """Folders in place of cache folders that cannot be written, until the process ends. useless: entries there that
+    stay though they are of no use."""
 
     def __init__(self) -> None:
         self.made: tuple[Path, ...] = ()
+        self.useless: set[Path] = set()
 
     def folder(self, why: ToolchainError) -> Path:
         """The same at every call, with a warning at the first one."""
@@ -219,8 +238,12 @@ def _make_folders(root: Path) -> None:
             if not os.access(root / name, os.W_OK | os.X_OK):
                 raise PermissionError(f"no permission to write into {root / name}")
     except OSError as error:
-        raise ToolchainError(f"the cache folder {root} cannot be written: {error}", code="SG507",
-                             help="name another one with SDFGAD_CACHE_DIR") from error
+        raise _not_written(root, error) from error
+
+
+def _not_written(root: Path, error: OSError) -> ToolchainError:
+    return ToolchainError(f"the cache folder {root} cannot be written: {error}", code="SG507",
+                          help="name another one with SDFGAD_CACHE_DIR")
 
 
 def _entries(root: Path) -> Iterator[Path]:

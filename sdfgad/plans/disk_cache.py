@@ -109,19 +109,12 @@ def _read(key: str, outside: Arrays) -> Found[Any] | None:
     try:
         data = (folder / FILE).read_bytes()
         if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
-            _withdraw(key)
+            withdraw(key)
             return None
         found: Found[Any] = _PlanReader(io.BytesIO(data[DIGEST:]), outside).load()
         return found
     except NOT_READ:
         return None
-
-
-def _withdraw(key: str) -> None:
-    try:
-        withdraw(key)
-    except OSError as reason:  # a cache that may only be read
-        _log.info("the damaged %s stays in the cache: %s", key, reason)
 
 
 class _PlanWriter(pickle.Pickler):

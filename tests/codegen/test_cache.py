@@ -21,6 +21,7 @@ from sdfgad import CacheWarning, ToolchainError, UsageError
 from sdfgad.codegen import cache as stored
 from sdfgad.codegen.cache import ENTRIES, entry, key_of, lend, publish
 from sdfgad.codegen.toolchain import run
+from sdfgad.codegen.whole import seal
 
 
 @pytest.fixture(autouse=True)
@@ -151,6 +152,33 @@ def test_programs_run_without_a_cache_folder(own_cache: Path, monkeypatch: pytes
     own_cache.write_text("a file")
     with pytest.warns(CacheWarning):
         assert sdfgad.forward(lambda x: x * 4.0)(np.ones(2))[1] == 4
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_broken_entry_that_may_only_be_read(own_cache: Path, monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
+    """As in a cache of somebody else's: what is compiled anew lies elsewhere."""
+    def five_times(x):
+        return x * 5.0
+
+    assert sdfgad.forward(five_times)(np.ones(2))[0] == 5
+    copied = shutil.copytree(own_cache, own_cache.with_name("copy"))
+    monkeypatch.setenv("SDFGAD_CACHE_DIR", str(copied))
+    monkeypatch.setattr(stored, "spare", stored.Spare())
+    for library in copied.glob("entries/*/program.so"):
+        library.write_text("garbage")
+        if whole:
+            seal(library.parent)
+
+    def closed(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(stored, "_remove", closed)
+    monkeypatch.setattr(stored, "make_removable", closed)
+    if whole:
+        monkeypatch.setattr(os, "access", lambda place, mode: copied not in Path(place).parents)
+    with pytest.warns(CacheWarning, match="SG507"):
+        assert sdfgad.forward(five_times)(np.ones(2))[0] == 5
+    assert all(library.read_text() == "garbage" for library in copied.glob("entries/*/program.so"))
 
 
 def test_a_process_goes_on_where_the_cache_is_emptied(own_cache: Path) -> None:

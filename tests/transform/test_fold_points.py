@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from sdfgad.codegen.cpu.schedule.sums.fold_points import fold_points
-from sdfgad.ir.program import Array, Loop, Map, Program
+from sdfgad.ir.program import Array, Loop, Map, Program, Store
 from sdfgad.ir.text import program_text
 from tests.codegen.build_programs import agree
 from tests.support.build import F8, at, each, put, span
@@ -56,6 +56,21 @@ INNER = (span("i", 0, ROWS), span("j", 1, COLUMNS))
 ], ids=["weighed", "of a part", "used otherwise", "read by points", "set by points", "from ones"])
 def test_points_that_count(body: tuple[Map, ...], again: tuple[Map, ...]) -> None:
     assert fold(*body, again=again).arrays["p"].shape == (ROWS, COLUMNS)
+
+
+def moved(low: int | str, *stores: Store) -> Loop:
+    """Rows from one on that a loop tells, or any."""
+    return Loop(span("t", 0, 3), (each((span("i", low, ROWS), span("j", 0, COLUMNS)), *stores),))
+
+
+@pytest.mark.parametrize(("low", "folded"), [("t", False), (0, True)])
+def test_a_box_that_a_loop_moves_is_another_one_each_time(low: int | str, folded: bool) -> None:
+    first, again, last = (moved(low, *s.body) for s in (CLEAR, STEP, TOTAL))
+    loop = Loop(span("s", 0, STRIPS), (COPY, first, again, last), parallel=True, private=("y", "p"))
+    before = Program("p", ARRAYS, ("x", "v"), (loop,))
+    after = fold_points(before)
+    check_same(before, after, tolerance=1e-12)
+    assert (after.arrays["p"].shape == (COLUMNS,)) is folded
 
 
 def test_a_few_columns_fill_no_vector() -> None:

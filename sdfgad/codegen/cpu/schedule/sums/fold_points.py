@@ -1,7 +1,7 @@
 """Sums of points that only go into a sum of all of them: a row of them is enough."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -42,10 +42,11 @@ def _folds(program: Program) -> Iterator[tuple[str, Array]]:
     for loop in statements(program.body):
         if isinstance(loop, Loop) and loop.parallel and loop.private:
             inside = {id(s) for s in statements(loop.body)}
+            moving = {s.range.var for s in statements(loop.body) if isinstance(s, Loop)}
             for name in loop.private:
                 row = _row(program.arrays[name])
                 if row is not None and all(id(s) in inside for s in users.get(name, ())) and \
-                        _only_added_up(name, users.get(name, ())):
+                        _only_added_up(name, users.get(name, ()), moving):
                     yield name, row
 
 
@@ -56,8 +57,10 @@ def _row(array: Array) -> Array | None:
     return replace(array, shape=array.shape[-kept:]) if kept is not None and plain else None
 
 
-def _only_added_up(name: str, users: Sequence[Stmt]) -> bool:
-    """Whether an array is cleared first and added up last, in one box, and nothing but added to in between, there."""
+def _only_added_up(name: str, users: Sequence[Stmt], moving: Collection[str]) -> bool:
+    """Whether an array is cleared first and added up last, in one box, and nothing but added to in between, there.
+
+    moving: variables of loops inside. A box that they or data move is another one each time, whatever its text."""
     maps = [s for s in users if isinstance(s, Map)]
     if len(maps) < 3 or len(maps) < len(users):
         return False
@@ -68,7 +71,9 @@ def _only_added_up(name: str, users: Sequence[Stmt]) -> bool:
             total.expr.array != name or not _in_order(first, cleared[0].index) or not _in_order(last, total.expr.index):
         return False
     box = _sides(first, cleared[0].index)
-    return box is not None and box == _sides(last, total.expr.index) and all(_adds(m, name, box) for m in between)
+    if box is None or any(end.elems or not end.symbols.isdisjoint(moving) for ends in box for end in ends):
+        return False
+    return box == _sides(last, total.expr.index) and all(_adds(m, name, box) for m in between)
 
 
 def _in_order(stmt: Map, index: Sequence[Ix]) -> bool:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,27 @@ def test_values(fn: Callable[..., Any], args: tuple[Any, ...], keywords: dict[st
     bound = bind(fn, args, keywords)
     assert bound.values == values and list(bound.values) == ["a", "b"]
     assert [name for name, _ in bound.signature] == ["a", "b"]
+
+
+def test_defaults_may_be_replaced() -> None:
+    def loss(x: Any, w: Any = 3.0, *, s: Any = 4.0) -> Any:
+        return x, w, s
+
+    @wraps(loss)
+    def around(*args: Any, **keywords: Any) -> Any:
+        return loss(*args, **keywords)
+
+    def changed(name: str, value: Any) -> Callable[[], Any]:
+        return lambda: setattr(loss, name, value)
+
+    assert loss.__kwdefaults__ is not None
+    for change in (lambda: None, changed("__defaults__", (5.0,)), lambda: loss.__kwdefaults__.update(s=6.0),
+                   changed("__kwdefaults__", {"s": 7.0}), changed("__defaults__", (np.arange(3.0),))):
+        change()
+        for fn in (loss, around, partial(loss)):
+            assert bind(fn, (1.0,), {}).values == dict(zip("xws", loss(1.0), strict=True))
+            bound = bind(fn, (), {"x": 1.0, "s": 0.0})
+            assert bound.values["w"] is loss(1.0)[1] and bound.values["s"] == 0.0
 
 
 @pytest.mark.parametrize(("fn", "args"), [(two, ()), (two, (1.0, 2.0, 3.0)), (named, (1.0, 2.0)), (first, (1.0,))])

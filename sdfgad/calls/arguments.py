@@ -4,11 +4,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from importlib.metadata import version
 from math import prod
 from pathlib import Path
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ def _held(fn: Callable[..., Any]) -> Mapping[str, Any]:
 def left_to_defaults(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> frozenset[str]:
     """Parameters that a call leaves to a default that holds arrays. They belong to the function: all elements of a
     batch share them."""
-    held = _array_defaults(fn)
+    held = _parameters(fn).of_arrays
     if not held:
         return held
     parameters = signature_of(fn).parameters
@@ -81,12 +81,6 @@ def left_to_defaults(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapp
 
 def _holds_arrays(value: Any) -> bool:
     return any(np.ndim(leaf) for leaf in leaves_of(value))
-
-
-@lru_cache(maxsize=256)
-def _array_defaults(fn: Callable[..., Any]) -> frozenset[str]:
-    return frozenset(n for n, p in signature_of(fn).parameters.items()
-                     if n not in _held(fn) and _holds_arrays(p.default))
 
 
 def as_called(fn: Callable[..., Any], bound: Bound) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -134,7 +128,7 @@ def positional(fn: Callable[..., Any]) -> int | None:
 def _plain_of(fn: Callable[..., Any]) -> tuple[_Plain | None, int]:
     """The parameters of a function, and how many of them a method has already."""
     # What is remembered of methods belongs to their functions: it would keep the objects alive.
-    return (_plain(fn.__func__), 1) if type(fn) is MethodType else (_plain(fn), 0)
+    return (_parameters(fn.__func__).plain, 1) if type(fn) is MethodType else (_parameters(fn).plain, 0)
 
 
 @dataclass(frozen=True)
@@ -147,25 +141,78 @@ class _Plain:
     defaults: Mapping[str, Any]
 
 
+_MOST_AROUND = 100
+"""Functions around a function that are looked through."""
+
+
+class _Parameters:
+    """What is known of the parameters of a function, as long as nobody replaces its defaults."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self._inner = _innermost(fn)
+        self._defaults = _defaults(self._inner)
+        self._held = _held(fn)
+        self._batched = isinstance(fn, BatchedFunction)
+        self.signature = _signature_of(fn)
+
+    @property
+    def current(self) -> bool:
+        now = _defaults(self._inner)
+        return len(now) == len(self._defaults) and all(a is b for a, b in zip(now, self._defaults, strict=True))
+
+    @cached_property
+    def of_arrays(self) -> frozenset[str]:
+        """Those whose defaults hold arrays."""
+        return frozenset(n for n, p in self.signature.parameters.items()
+                         if n not in self._held and _holds_arrays(p.default))
+
+    @cached_property
+    def plain(self) -> _Plain | None:
+        """All of them, if none takes whatever is left over or is held by a partial."""
+        found = self.signature.parameters
+        kinds = [p.kind for p in found.values()]
+        held = self.of_arrays if self._batched else self._held
+        if held or any(p in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for p in kinds):
+            return None
+        by_name = frozenset(n for n, p in found.items() if p.kind is not inspect.Parameter.POSITIONAL_ONLY)
+        defaults = {n: p.default for n, p in found.items() if p.default is not inspect.Parameter.empty}
+        return _Plain(tuple(found), len(kinds) - kinds.count(inspect.Parameter.KEYWORD_ONLY), by_name, defaults)
+
+
+def _innermost(fn: Any) -> Any:
+    """The function whose defaults are those of what is around it."""
+    for _ in range(_MOST_AROUND):
+        inner = fn.func if isinstance(fn, partial) else fn.__func__ if isinstance(fn, MethodType) else \
+            getattr(fn, "__wrapped__", None)
+        if inner is None:
+            break
+        fn = inner
+    return fn if isinstance(fn, FunctionType) else type(fn).__call__
+
+
+def _defaults(fn: Any) -> tuple[Any, ...]:
+    """What stands for the defaults of a function: none of it is ever changed without being replaced."""
+    by_name = getattr(fn, "__kwdefaults__", None) or {}
+    return (getattr(fn, "__defaults__", None), *by_name.keys(), *by_name.values())
+
+
+def _parameters(fn: Callable[..., Any]) -> _Parameters:
+    found = _found_before(fn)
+    if not found or not found[0].current:
+        found[:] = [_Parameters(fn)]
+    return found[0]
+
+
 @lru_cache(maxsize=256)
-def _plain(fn: Callable[..., Any]) -> _Plain | None:
-    """The parameters of a function, if none of them takes whatever is left over or is held by a partial."""
-    found = signature_of(fn).parameters
-    kinds = [p.kind for p in found.values()]
-    held = _array_defaults(fn) if isinstance(fn, BatchedFunction) else _held(fn)
-    if held or any(p in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for p in kinds):
-        return None
-    by_name = frozenset(n for n, p in found.items() if p.kind is not inspect.Parameter.POSITIONAL_ONLY)
-    defaults = {n: p.default for n, p in found.items() if p.default is not inspect.Parameter.empty}
-    return _Plain(tuple(found), len(kinds) - kinds.count(inspect.Parameter.KEYWORD_ONLY), by_name, defaults)
+def _found_before(fn: Callable[..., Any]) -> list[_Parameters]:
+    return []
 
 
 def signature_of(fn: Callable[..., Any]) -> inspect.Signature:
-    return inspect.signature(fn) if type(fn) is MethodType else _function_signature(fn)
+    return inspect.signature(fn) if type(fn) is MethodType else _parameters(fn).signature
 
 
-@lru_cache(maxsize=256)
-def _function_signature(fn: Callable[..., Any]) -> inspect.Signature:
+def _signature_of(fn: Callable[..., Any]) -> inspect.Signature:
     try:
         return inspect.signature(fn)
     except ValueError as error:

@@ -43,6 +43,18 @@ def test_no_more_than_a_few_are_kept():
     assert not any(room._free.values())
 
 
+def test_a_size_that_another_thread_drops_meanwhile():
+    room = Buffers()
+    room.empty((LARGE,), FLOAT)
+
+    def wanted():
+        room._free.clear()  # what others do while it is asked what is wanted
+        yield LARGE
+
+    room.trim(wanted())
+    assert not room.free_bytes
+
+
 def test_buffers_are_aligned_and_writable():
     for dtype in (np.float32, np.float64, np.complex128, np.bool_):
         array = Buffers().empty((3, LEAST_BYTES), np.dtype(dtype))

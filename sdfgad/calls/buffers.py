@@ -77,11 +77,13 @@ class Buffers:
             self._free.pop(old, [])[:] = []
 
     def trim(self, wanted: Iterable[int]) -> None:
-        """Give free buffers back to the system but for those of the sizes wanted, one for each time it is named."""
-        held = [size for size, free in self._free.items() if free]
+        """Give free buffers back to the system but for those of the sizes wanted, one for each time it is named.
+
+        Threads may take and give meanwhile."""
+        held = [(size, free) for size, free in list(self._free.items()) if free]
         most = Counter(wanted) if held else {}
-        for size in held:
-            del self._free[size][most.get(size, 0):]
+        for size, free in held:
+            del free[most.get(size, 0):]
 
     @property
     def free_bytes(self) -> int:

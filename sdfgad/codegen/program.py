@@ -121,8 +121,8 @@ class Executable:
                 self._start(self.threads)
                 return
             held = {n: np.ascontiguousarray(arguments.get(n, c), c.dtype) for n, c in self._constants.items()}
-            self._take_constants(held)
             try:
+                self._take_constants(held)
                 self._start(self.threads)
             finally:
                 self._take_constants(self._constants)

@@ -44,6 +44,7 @@ from sdfgad.frontend.outside import defaults_of
 from sdfgad.frontend.raising import definite_arguments
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
 from sdfgad.frontend.routines import Translated
+from sdfgad.frontend.run_integers import no_negative_powers
 from sdfgad.frontend.selected import of_selected
 from sdfgad.frontend.sets import call, is_set
 from sdfgad.frontend.signatures import by_name, call_name
@@ -225,6 +226,8 @@ def _ufunc(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], keywords: 
         arguments = special.in_loop(ctx, ufunc, arguments, dtype_of(ctx, dtype))
     if all(is_number(a) for a in arguments) and out is None and where is True:
         return fold(ctx, ufunc, *arguments)
+    if ufunc is np.power:
+        no_negative_powers(ctx, arguments)
     result = ufunc_rule(ctx, ufunc, arguments)
     if where is not True and not isinstance(out, ArrayValue):
         raise ctx.refuse(f"numpy.{ufunc.__name__} with where= and without out=",

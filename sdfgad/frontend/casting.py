@@ -5,7 +5,7 @@ import numpy as np
 
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, convert, describe, expand
-from sdfgad.frontend.masking import check_cast
+from sdfgad.frontend.masking import check_cast, only_where
 from sdfgad.frontend.values import ArrayValue, Value, ViewValue
 from sdfgad.frontend.views import check_writable
 
@@ -26,7 +26,7 @@ def copyto(ctx: Context, dst: Value, src: Value, casting: str = "same_kind", whe
     check_casting(ctx, from_value, dst.dtype, casting)
     check_cast(ctx, from_value, dst)
     if where is not True:
-        from_value = ctx.invoke(ctx, np.where, [where, convert(ctx, from_value, dst.dtype), dst], {})
+        from_value = only_where(ctx, where, convert(ctx, from_value, dst.dtype), dst, dst)
     ctx.builder.assign(dst, expand(ctx, from_value, dst.shape))
 
 

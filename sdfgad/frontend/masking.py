@@ -10,8 +10,10 @@ from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.builder import axes
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
+    BOOL,
     INT,
     as_array,
+    broadcast,
     convert,
     expand,
     int_value,
@@ -267,6 +269,19 @@ def check_cast(ctx: Context, value: ArrayValue, target: ArrayValue) -> None:
     """NumPy refuses, or warns about, complex numbers stored as real ones."""
     if value.dtype.kind == "c" and target.dtype.kind != "c":
         raise ctx.refuse(f"complex numbers stored in an array of dtype {target.dtype}", "take .real first", "SG104")
+
+
+def only_where(ctx: Context, where: Value, value: Value, other: Value, array: ArrayValue) -> ArrayValue:
+    """`value` where the flags of `where=` are on: booleans, as NumPy wants them, and no more than there are elements
+    in the array that they are for."""
+    flags = as_array(ctx, where)
+    if flags.dtype != BOOL:
+        raise ctx.refuse(f"where= of dtype {flags.dtype}", "NumPy takes booleans alone: where=mask != 0", "SG104")
+    whole = broadcast(ctx, (array.shape, flags.shape))
+    if len(whole) != array.ndim or not all(same_size(ctx, n, m) for n, m in zip(whole, array.shape, strict=True)):
+        raise ctx.refuse(f"where= of shape {shape_text(flags.shape)} for an array of shape {shape_text(array.shape)}",
+                         "NumPy does not repeat the array for it: use np.broadcast_to", "SG103")
+    return select(ctx, flags, value, other)
 
 
 def is_mask(part: Value) -> bool:

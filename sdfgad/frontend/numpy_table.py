@@ -66,13 +66,12 @@ from sdfgad.frontend.elementwise import (
     int_ix,
     int_value,
     lift,
-    select,
 )
 from sdfgad.frontend.grown import as_long
 from sdfgad.frontend.indexing import accumulate_at, subscript
 from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.known import number_of_bins, settled
-from sdfgad.frontend.masking import check_cast
+from sdfgad.frontend.masking import check_cast, only_where
 from sdfgad.frontend.places import item_at
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import IntValue, Lazy, Masked, Value, ViewValue, is_int, is_number
@@ -117,7 +116,7 @@ def out_argument(ctx: Context, result: Value, out: Value, where: Value = True) -
         raise ctx.refuse(f"out= of dtype {target.dtype} for results of {value.dtype}", code="SG104")
     check_cast(ctx, value, target)
     if where is not True:
-        value = select(ctx, where, convert(ctx, value, target.dtype), target)
+        value = only_where(ctx, where, convert(ctx, value, target.dtype), target, target)
     ctx.builder.assign(target, expand(ctx, value, target.shape))
     return target
 

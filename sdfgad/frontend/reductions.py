@@ -25,7 +25,7 @@ from sdfgad.frontend.elementwise import (
     truth,
 )
 from sdfgad.frontend.keyed import SetValue
-from sdfgad.frontend.masking import masked, over_mask
+from sdfgad.frontend.masking import masked, only_where, over_mask
 from sdfgad.frontend.shaping import axis_numbers, expand_dims
 from sdfgad.frontend.submatrices import of_elements
 from sdfgad.frontend.values import (
@@ -91,7 +91,7 @@ Rule: TypeAlias = Callable[..., Value]
 def _operand(ctx: Context, a: Value, outside: Value, where: Value = True) -> ArrayValue:
     """The data to reduce, with a neutral value where a mask is off."""
     value = over_mask(ctx, a, outside) if isinstance(a, Masked) else as_array(ctx, a)
-    return value if where is True else select(ctx, where, value, value.dtype.type(outside))
+    return value if where is True else only_where(ctx, where, value, value.dtype.type(outside), value)
 
 
 def _reduced(ctx: Context, a: Value, axis: Value, value: ArrayValue) -> tuple[int, ...]:
@@ -167,7 +167,8 @@ def extremum(op: str, ufunc: np.ufunc) -> Callable[..., Value]:
         if where is not True:
             if initial is None:
                 raise ctx.refuse("an extremum with where= and without initial=", "pass initial=", "SG101")
-            a = select(ctx, where, as_array(ctx, a), initial)
+            whole = as_array(ctx, a)
+            a = only_where(ctx, where, whole, convert(ctx, initial, whole.dtype), whole)
         if isinstance(a, Masked):
             worst = _worst(ctx, a.values.dtype, op)
             value, start = over_mask(ctx, a, worst), constant_start(worst.item(), a.values.dtype)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,10 +20,12 @@ from sdfgad.frontend.elementwise import (
     int_value,
     is_large,
     of_parts,
+    signature,
     to_ix,
+    truth,
 )
 from sdfgad.frontend.failing import fail, raise_if
-from sdfgad.frontend.values import ArrayValue, IntValue, Value, is_int, is_number
+from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Value, is_int, is_number
 from sdfgad.ir.expr import Index, call, const, wraps
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Failure
@@ -50,13 +53,12 @@ def _power(ctx: Context, base: Value, exponent: Value) -> Value | None:
     parts = [as_array(ctx, v) for v in (base, exponent)]
     if any(p.dtype.kind not in "biu" for p in parts):
         return None
-    i = to_ix(parts[1].at(())) if not parts[1].shape else None
-    low, high = (None, None) if i is None else ctx.builder.scope.bounds(i)
-    if low is not None and low >= 0 or parts[1].dtype.kind in "bu":
-        return None
     if not all(p.weak for p in parts):
-        if high is not None and high < 0:
-            raise ctx.raises(ValueError, "an integer of NumPy's to a negative power", _WRITTEN, "SG104")
+        no_negative_powers(ctx, parts)
+        return None
+    i = to_ix(parts[1].at(())) if not parts[1].shape else None
+    low = None if i is None else ctx.builder.scope.bounds(i)[0]
+    if low is not None and low >= 0 or parts[1].dtype.kind in "bu":
         return None
     if low is not None or i is not None and all(factor < 0 for _, factor in i.terms):
         return apply(ctx, np.power, convert(ctx, base, FLOAT, True), exponent)
@@ -66,6 +68,31 @@ def _power(ctx: Context, base: Value, exponent: Value) -> Value | None:
     below = call("lt", parts[1].at(()), const(0, parts[1].dtype), dtype=BOOL)
     raise_if(ctx, below, lambda: fail(ctx, failure))
     return None
+
+
+def no_negative_powers(ctx: Context, values: Sequence[Value]) -> None:
+    """Refuse `np.power` of integers with a negative exponent, as NumPy does, or have the run stop where data make one.
+    """
+    parts = [as_array(ctx, v) for v in values]
+    kinds = [p.dtype.kind for p in parts]
+    if kinds[0] not in "biu" or kinds[1] != "i" or signature(ctx, np.power, parts)[1].kind != "i":
+        return
+    domain, position = ctx.builder.domain(parts[1].shape)
+    i = to_ix(parts[1].at(position))
+    low, high = (None, None) if i is None else ctx.builder.scope.bounds(i, domain)
+    if low is not None and low >= 0:
+        return
+    what = "an integer of NumPy's to a negative power"
+    if high is not None and high < 0:
+        raise ctx.raises(ValueError, what, _WRITTEN, "SG104")
+    if any(w.handler(ValueError) for w in ctx.watches):
+        raise ctx.refuse(f"{what} in a try statement that catches ValueError", _WRITTEN, "SG102")
+    if isinstance(parts[1], Lazy) and parts[1].stored is None:  # it is used twice
+        ctx.builder.materialise(parts[1], "exponent")
+    below = apply(ctx, np.less, parts[1], 0)
+    found = as_array(ctx, ctx.invoke(ctx, np.any, [below], {}) if parts[1].shape else below)
+    raise_if(ctx, truth(found.at(())), lambda: fail(ctx, Failure(ValueError, (
+        f"integers to negative integer powers are not allowed: {_WRITTEN}",))))
 
 
 def _integers(ctx: Context, ufunc: np.ufunc, a: Value, b: Value) -> Value | None:

@@ -149,6 +149,18 @@ REFUSED = {
     "a list of rows": (lambda x: np.array([x, x[:1]]), X),
     "a negative number of repetitions": (lambda x: np.repeat(x, -1), X),
     "an appended row": (lambda a: np.append(a, a[:1, :1], axis=0), A),
+    "select by integers": (lambda x, k: np.select([k, x > 1], [x, 2 * x]), X, K),
+    "a sum with flags of more rows": (lambda x, a: np.sum(x[:4], where=a > 0), X, A),
+    "a mean with flags of more rows": (lambda x, a: np.mean(x[:4], where=a > 0), X, A),
+    "a product with flags of more rows": (lambda x, a: np.prod(x[:4], where=a > 0), X, A),
+    "an extremum with flags of more rows": (lambda x, a: np.max(x[:4], where=a > 0, initial=0.0), X, A),
+    "a sum with flags of a whole matrix": (lambda x, a: np.sum(a[:1], where=a > 0), X, A),
+    "a sum with integers for flags": (lambda x, k: np.sum(x, where=k), X, K),
+    "a product with integers for flags": (lambda x, k: np.prod(x, where=k), X, K),
+    "sums with integers for flags": (lambda x, k: np.add(x, x, out=np.zeros(6), where=k), X, K),
+    "copies with integers for flags": (lambda x, k: np.copyto(np.zeros(6), x, where=k), X, K),
+    "a power of -1": (lambda x, k: x * np.power(k, -1), X, K),
+    "an operator to the power of -2": (lambda x, k: x * k ** np.int64(-2), X, K),
 }
 
 
@@ -206,6 +218,26 @@ def test_powers_of_integers_that_data_may_make_negative() -> None:
         sdfgad.forward(power)(X, np.array([-1]))
     with pytest.raises(UnsupportedError, match="negative power"):
         parse(lambda x, k: x * k ** -1, (X, K))
+
+
+@pytest.mark.parametrize("power", [
+    lambda x, k, m: x * np.power(k, m), lambda x, k, m: x * 2 ** m, lambda x, k, m: x * k ** m[1],
+    lambda x, k, m: x * np.power(B, m), lambda x, k, m: x * np.power(k, m, out=np.zeros(6, int))])
+def test_powers_of_numpys_integers(power) -> None:
+    """An error in NumPy, whatever the base is."""
+    check(power, X, K, np.array([3, 2, 0, 1, 1, 5]))
+    below = (X, K, np.array([3, -1, 0, 1, 1, 5]))
+    with pytest.raises(ValueError, match="negative integer powers"):
+        power(*below)
+    with interpreted(), pytest.raises(ValueError, match="negative integer powers"):
+        sdfgad.forward(power)(*below)
+
+
+def test_powers_that_are_no_integers_or_not_negative() -> None:
+    check(lambda x, k: x * 2 ** np.arange(6) + x * k ** np.uint8(2) + np.power(10, np.arange(5, -1, -1)), X, K)
+    check(lambda x, k: x * np.power(k.astype(np.uint64) + 1, k) + np.power(k + 2.0, -1) + np.float_power(k + 2, -1),
+          X, K)
+    check(lambda k: np.max(k, where=k > 0, initial=2.5) + np.min(F, where=B, initial=np.float64(0.3)), K)
 
 
 def test_any_truth_keeps_dimensions() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdfgad.frontend.bodies.order import beyond
+from sdfgad.frontend.bodies.order import beyond, ones_elsewhere
 
 _range = range
 
 
 def prod(a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
-    values = np.asarray(a) if isinstance(where, bool) and where else np.where(where, a, 1)
+    values = np.asarray(a) if isinstance(where, bool) and where else ones_elsewhere(a, where)
     if isinstance(axis, tuple):
         for k in axis:
             values = np.prod(values, axis=k, dtype=dtype, keepdims=True)

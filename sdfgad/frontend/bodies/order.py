@@ -253,6 +253,13 @@ def nanstd(a, axis=None, ddof=0, keepdims=False):
     return np.sqrt(np.nanvar(a, axis=axis, ddof=ddof, keepdims=keepdims))
 
 
+def ones_elsewhere(a, where):
+    """The factors of a product with `where=`."""
+    if np.asarray(where).dtype != bool:
+        raise ValueError("where= of other than booleans")
+    return np.where(np.broadcast_to(where, np.shape(a)), a, 1)
+
+
 def nanprod(a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
     return np.prod(np.where(np.isnan(a), 1, a), axis, dtype, keepdims=keepdims, initial=initial, where=where)
 

@@ -132,6 +132,8 @@ def ifftshift(x, axes=None):
 def select(condlist, choicelist, default=0):
     if len(condlist) != len(choicelist):
         raise ValueError("as many choices as conditions are needed")
+    if any(np.asarray(c).dtype != bool for c in condlist):
+        raise ValueError("conditions that are no booleans")
     out = default
     for k in range(len(condlist) - 1, -1, -1):
         out = np.where(condlist[k], choicelist[k], out)

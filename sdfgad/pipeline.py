@@ -1,6 +1,7 @@
 """From a function and its arguments to a compiled derivative: the stages in order, each in its own layer."""
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,10 +39,11 @@ from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import SOURCE
 from sdfgad.later import later
-from sdfgad.memory import format_bytes
+from sdfgad.locks import own_lock
 from sdfgad.plans.alternatives import told
 from sdfgad.plans.disk_cache import Found, recalled
 from sdfgad.plans.emission import Emission
+from sdfgad.plans.fallback import TAPE_FULL, outgrown
 from sdfgad.plans.plan import Plan
 from sdfgad.plans.planning import Choice
 from sdfgad.plans.progress import progress
@@ -64,13 +66,8 @@ else:
 
 _log = getLogger("sdfgad")
 
-TAPE_FULL = "SG302"
-"""Code of the error of a growable tape that reached its limit."""
-_FULL = "measure() of the gradient without a limit says what is enough to store everything"
-_DONATED = "raise memory_limit, or give no arrays away: a call that may overwrite them cannot begin again with less"
 
-
-@dataclass
+@dataclass(eq=False)
 class Derivative:
     """A gradient program, ready to be compiled and called."""
 
@@ -88,6 +85,9 @@ class Derivative:
     batches: dict[int, Derivative] = field(default_factory=dict, repr=False)
     """The same for several seeds at once, by how many."""
 
+    def __post_init__(self) -> None:
+        self._lock = own_lock(self)
+
     @property
     def program(self) -> Program:
         return self.emission.whole
@@ -98,10 +98,11 @@ class Derivative:
 
     def compiled(self) -> Executable:
         if self._code is None:
-            self._code = build(self.program, self.keep, self.loose, "the gradient of ")
+            code = build(self.program, self.keep, self.loose, "the gradient of ")
             if self.request.limit is not None:
                 # Growable tapes may use what the plan leaves of the limit.
-                self._code.tape_limit = max(0, self.request.limit - self.plan.predicted.peak_bytes)
+                code.tape_limit = max(0, self.request.limit - self.plan.predicted.peak_bytes)
+            self._code = code
         return self._code
 
     @cached_property
@@ -153,11 +154,11 @@ class Derivative:
     def run(self, bound: Bound, donate: frozenset[str],
             seeds: tuple[np.ndarray, ...] = ()) -> tuple[Any, dict[str, Any]]:
         """The filled returns tree and the gradient of each name of wrt."""
-        memory = self._call(bound, donate, seeds)
+        now, memory = self._call(bound, donate, seeds)
         if self.request.limit is not None:
-            check_peak(self._usage(memory, bound, seeds), self.plan.predicted, self.request.limit)
-        grads = {n: handed_on(self._gradient(n, memory, bound), bound, n) for n in self.request.wrt}
-        return handed_on(fill(self.program.returns, memory), bound), grads
+            check_peak(now._usage(memory, bound, seeds), now.plan.predicted, self.request.limit)
+        grads = {n: handed_on(now._gradient(n, memory, bound), bound, n) for n in self.request.wrt}
+        return handed_on(fill(now.program.returns, memory), bound), grads
 
     @cached_property
     def _roomier(self) -> Iterator[tuple[Emission, Plan]]:
@@ -181,61 +182,63 @@ class Derivative:
         return fast_call_of(fn, bound, self._places, self.compiled(), donate,
                          (*arrays_of(returns), *(m for _, m, _ in found)), finish)
 
-    def _make_room(self) -> bool:
-        """Go on with a program that leaves more of the limit to growable tapes, from now on; False when there is none.
-        """
-        found = next(self._roomier, None)
-        if found is None:
-            return False
-        _log.info("%s: the tape outgrew the limit, going on with %s", self.program.name, found[1].policy)
-        self.emission, plan = found
-        self.plan, self._code = told(plan, self.choice, self.emission, self.plan.about), None
-        for found_before in ("_places", "keep"):
-            self.__dict__.pop(found_before, None)
-        return True
+    def _now(self) -> Derivative:
+        """What a call works with: under a limit a copy, as calls of other threads may go on with another program."""
+        if self.request.limit is None:
+            return self
+        with self._lock:
+            _ = self._taken, self._places  # once for all calls
+            return copy.copy(self)
+
+    def _make_room(self, full: Emission) -> bool:
+        """From now on take a program that leaves more of the limit to tapes than `full`; False when there is none."""
+        with self._lock:
+            if self.emission is not full:  # another thread has been here
+                return True
+            found = next(self._roomier, None)
+            if found is None:
+                return False
+            _log.info("%s: the tape outgrew the limit, going on with %s", self.program.name, found[1].policy)
+            self.emission, plan = found
+            self.plan, self._code = told(plan, self.choice, self.emission, self.plan.about), None
+            for found_before in ("_places", "_taken", "keep"):
+                self.__dict__.pop(found_before, None)
+            return True
 
     def measured(self, bound: Bound, donate: frozenset[str] = frozenset(),
                  seeds: tuple[np.ndarray, ...] = ()) -> Usage:
         """The bytes of all arrays at the peak of one call, which is made for this."""
-        return self._usage(self._call(bound, donate, seeds), bound, seeds)
+        now, memory = self._call(bound, donate, seeds)
+        return now._usage(memory, bound, seeds)
 
     def timed(self, bound: Bound, donate: frozenset[str] = frozenset()) -> Measured:
         """The same with the time that the call took, and what it has asked of a graphics processor."""
-        began, code = time.perf_counter(), self.compiled()
-        memory = self._call(bound, donate, ())
-        call = device_call(code, bound)
+        began = time.perf_counter()
+        now, memory = self._call(bound, donate, ())
+        call = device_call(now.compiled(), bound)
         if call is not None:
             call.memory.wait()
-        return measured(self._usage(memory, bound, ()), time.perf_counter() - began, code)
+        return measured(now._usage(memory, bound, ()), time.perf_counter() - began, now.compiled())
 
-    def _call(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
-        """The arrays of one call, after it; with snapshots when a tape has outgrown the limit."""
+    def _call(self, bound: Bound, donate: frozenset[str],
+              seeds: tuple[np.ndarray, ...]) -> tuple[Derivative, dict[str, np.ndarray]]:
+        """What made a call, with snapshots when a tape has outgrown the limit, and the arrays after it."""
         self.parsed.check_sharing(bound.leaves, donate)
         while True:
+            now = self._now()
             try:
-                return self.execute(bound, donate, seeds)
+                return now, now.execute(bound, donate, seeds)
             except ListOutgrown as full:
                 full.final = bool(donate)
                 raise
             except MemoryLimitError as error:
                 if error.code != TAPE_FULL or self.request.limit is None:
                     raise
-                if donate or not self._make_room():
+                if donate or not self._make_room(now.emission):
                     if error.limit_bytes is None:  # the system has no more
                         raise
-                    raise self._outgrown(self.request.limit, donate) from error
-
-    def _outgrown(self, limit: int, donate: frozenset[str]) -> MemoryLimitError:
-        """What a user is told when no program leaves enough of the limit to growable tapes."""
-        predicted, needed = self.plan.predicted.peak_bytes, self.compiled().tape_needed
-        tapes = sorted({f"{i.array} (line {i.line})" for i in self.plan.problem.items if i.name in self.emission.stored
-                        and i.bytes is None})
-        return MemoryLimitError(
-            "the tape of a loop with an unknown number of iterations outgrew its limit: the gradient of "
-            f"{self.plan.target} needs {format_bytes(predicted)}, and at least {format_bytes(needed)} for what such "
-            f"loops keep of {', '.join(tapes)}, the limit is {format_bytes(limit)}",
-            minimum_bytes=predicted + needed, limit_bytes=limit, code=TAPE_FULL,
-            help=_DONATED if donate else f"raise memory_limit to more than {predicted + needed}; " + _FULL)
+                    raise outgrown(now.plan, now.emission, now.compiled().tape_needed, self.request.limit,
+                                   bool(donate)) from error
 
     def execute(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
         code = self.compiled()

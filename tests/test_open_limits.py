@@ -1,6 +1,7 @@
 """Limits for loops whose length shows only as they run: tapes as long as that, then snapshots, level by level."""
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import numpy as np
@@ -49,6 +50,42 @@ def test_a_tape_that_outgrows_the_limit_gives_way_to_snapshots(fn):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
     with pytest.raises(MemoryLimitError, match="outgrew its limit"):
         derived(fn, base + 16 * N)
+
+
+def test_a_call_that_goes_on_with_less_leaves_those_of_other_threads_alone(monkeypatch):
+    """Each gives what its own program has made: here one runs while another one is between its code and its result."""
+    fn, made_all = programs.picard, unlimited(programs.picard)[0]
+    limit = made_all.plan.predicted.peak_bytes + made_all.compiled().tape_peak * 40 // 100
+    few, many = (bind(fn, (*programs.arguments(fn, N), tol, WHOLE[fn]), {}) for tol in (1e3, -1.0))
+    made = derive(fn, few, Request(fn.__code__.co_varnames[:2], limit=limit, value=True))
+    expected = [made_all.run(bound, frozenset())[1] for bound in (few, many)]
+    execute, found = Derivative.execute, []
+
+    def interrupted(self, *call):
+        memory = execute(self, *call)
+        monkeypatch.setattr(Derivative, "execute", execute)
+        before = made.emission
+        found.append(made.run(many, frozenset())[1])
+        assert made.emission is not before
+        return memory
+
+    monkeypatch.setattr(Derivative, "execute", interrupted)
+    found.insert(0, made.run(few, frozenset())[1])
+    for gradient, wanted in zip(found, expected, strict=True):
+        for name, value in wanted.items():
+            np.testing.assert_allclose(gradient[name], value, rtol=1e-12, atol=1e-14)
+
+
+def test_several_threads_that_outgrow_a_limit_at_once():
+    made_all, expected = unlimited(programs.picard)
+    fn = programs.picard
+    limit = made_all.plan.predicted.peak_bytes + made_all.compiled().tape_peak * 20 // 100
+    bound = bind(fn, (*programs.arguments(fn, N), -1.0, WHOLE[fn]), {})
+    made = derive(fn, bound, Request(fn.__code__.co_varnames[:2], limit=limit))
+    with ThreadPoolExecutor(4) as pool:
+        for _, grads in pool.map(lambda _: made.run(bound, frozenset()), range(8)):
+            np.testing.assert_allclose(np.concatenate(list(grads.values())), expected, rtol=1e-12, atol=1e-14)
+    assert made.measured(bound).peak_bytes <= limit
 
 
 @pytest.mark.parametrize(("fn", "percent", "kinds"), [

@@ -10,10 +10,18 @@ from dataclasses import replace
 from math import isqrt
 
 from sdfgad.checkpoint.modes import BINOMIAL, ONLINE, SEGMENTS, Mode
+from sdfgad.errors import MemoryLimitError
+from sdfgad.memory import format_bytes
+from sdfgad.plans.emission import Emission
+from sdfgad.plans.plan import Plan
 from sdfgad.reverse.problem import OpenLoop
 
 MOST_ONLINE = 256
 """Snapshots of a loop of unknown length."""
+TAPE_FULL = "SG302"
+"""Code of the error of a growable tape that reached its limit."""
+_FULL = "measure() of the gradient without a limit says what is enough to store everything"
+_DONATED = "raise memory_limit, or give no arrays away: a call that may overwrite them cannot begin again with less"
 
 
 def smaller_modes(loops: Mapping[str, OpenLoop], modes: Mapping[str, Mode], free: int,
@@ -57,3 +65,16 @@ def _finer(loop: OpenLoop, mode: Mode, most: int) -> Mode | None:
     single = Mode(BINOMIAL, min(mode.count, (loop.trips or 1) - 1))
     wide = mode.kind == SEGMENTS and mode.count < (loop.trips or 0) or mode.kind == BINOMIAL and mode.length > 1
     return single if loop.uniform and wide and single.count > 0 else None
+
+
+def outgrown(plan: Plan, made: Emission, needed: int, limit: int, donated: bool) -> MemoryLimitError:
+    """What a user is told when no program leaves enough of the limit to growable tapes, which needed so many bytes."""
+    predicted = plan.predicted.peak_bytes
+    tapes = sorted({f"{i.array} (line {i.line})" for i in plan.problem.items if i.name in made.stored
+                    and i.bytes is None})
+    return MemoryLimitError(
+        "the tape of a loop with an unknown number of iterations outgrew its limit: the gradient of "
+        f"{plan.target} needs {format_bytes(predicted)}, and at least {format_bytes(needed)} for what such "
+        f"loops keep of {', '.join(tapes)}, the limit is {format_bytes(limit)}",
+        minimum_bytes=predicted + needed, limit_bytes=limit, code=TAPE_FULL,
+        help=_DONATED if donated else f"raise memory_limit to more than {predicted + needed}; " + _FULL)

@@ -19,12 +19,14 @@ from tests.support.vectors import run
 class InterpretedProgram:
     """In the place of `codegen.program.Executable`."""
 
-    on_device, threads, tape_limit, transient_bytes = False, None, None, 0
+    on_device, threads, tape_limit, transient_bytes, tape_peak, tape_needed = False, None, None, 0, 0, 0
 
     def __init__(self, program: Program, *, results: Iterable[str] = (), **_: Any) -> None:
         self.program = program
         self.arguments = tuple(dict.fromkeys((*program.arguments, *results)))
         self.written = frozenset(program.arguments) & all_writes(program.body)
+        self.constant_bytes = sum(c.nbytes for c in program.constants.values())
+        self.peak_bytes = sum(a.bytes for a in program.arrays.values() if a.role == "transient")
 
     def __call__(self, arrays: Mapping[str, np.ndarray]) -> None:
         given = (*self.program.arguments, *self.program.constants)

@@ -160,6 +160,7 @@ class _Sweeps:
         self.rebuilt = rebuilt_blocks(storage, place)
         self.codes = storage.codes
         self.paths = storage.paths
+        self.primal = storage.program.arrays
         self.versions = self._places_of_versions(storage)
         self.lines = {self.place[id(s)].order: s.source.line for s in statements(storage.program.body) if s.source}
         self.taped = {block: [entry_of(self.names.arrays[n]) for n in names] for block, names in storage.taped.items()}
@@ -192,7 +193,8 @@ class _Sweeps:
         around = scheduled_slots(self.place[id(stmt)].path, self.rooms) if self.rooms else None
         if isinstance(stmt, Map) and any(isinstance(p, Store) and p.op and p.array == write.array for p in stmt.body):
             write = each_once(write)
-        return record(write, self.names.arrays[write.array], declare, stmt.source, around)
+        versions = len(self.names.versions.get(write.array, ()))
+        return record(write, self.primal[write.array], declare, stmt.source, around, versions)
 
     def _because(self, stmt: Stmt, number: int) -> str:
         return f"needed by line {self.lines.get(self.facts.why[(id(stmt), number)].site.order, 0)}"

@@ -61,15 +61,16 @@ class _Dimension:
 
 
 def record(write: Access, array: Array, declare: Declare, source: SourceLine | None,
-           around: Slots | None = None) -> TapeRecord:
+           around: Slots | None = None, versions: int = 0) -> TapeRecord:
     """Tape storage for one write: an array over all iterations, or a growable tape when their number is unknown.
 
-    around: (room, place) for each loop around, where that is not one slot for each of its iterations.
+    around: (room, place) for each loop around, where that is not one slot for each of its iterations. versions: how
+    many leading indices of the array say which of its versions is meant.
     """
     domain = _region(write, array)
     dimensions = None if domain is None else _dimensions(write, domain, array)
     if domain is None or dimensions is None:
-        return record(_whole(write, array), array, declare, source, around)
+        return record(_whole(write, array, versions), array, declare, source, around, versions)
     slots = iteration_slots((*write.site.path, *domain), array.dtype.itemsize)
     ordered = [dimensions[d] for d in _layout(domain, write)]
     outer = () if slots is None else around or slots[:len(write.site.path)]
@@ -200,7 +201,8 @@ def _ends(index: Ix, domain: tuple[Range, ...]) -> tuple[Ix, Ix] | None:
     return low, high + 1
 
 
-def _whole(write: Access, array: Array) -> Access:
-    """All of the array, wherever the write goes."""
-    domain = all_of(array.shape, "w")
-    return Access(array.name, tuple(ix(r.var) for r in domain), domain, write.site, write.moment)
+def _whole(write: Access, array: Array, versions: int) -> Access:
+    """All of the array, or of the version that is meant, wherever the write goes."""
+    domain = all_of(array.shape[versions:], "w")
+    index = (*write.index[:versions], *(ix(r.var) for r in domain))
+    return Access(array.name, index, domain, write.site, write.moment)

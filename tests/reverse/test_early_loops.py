@@ -13,6 +13,7 @@ from sdfgad.ir.walk import statements
 from sdfgad.pipeline import Request, derive
 from sdfgad.testing import check_grads
 from tests.data import early_programs as programs
+from tests.frontend.checking import check_both_modes
 from tests.reverse.test_loop_modes import derived, gradients, offered
 from tests.support.thresholds import change
 
@@ -137,3 +138,24 @@ def test_entries_are_no_longer_than_what_is_overwritten(tapes):
     made = derive(falling, bound, Request(("x",)))
     made.measured(bound)
     assert made.compiled().tape_peak == most * 8 * n * (n - 1) // 2
+
+
+def largest_so_far(x, y, k):
+    """The largest values of an iteration are found in an array of its own, one on a tape for each of them."""
+    n = 0
+    while n < 3:
+        n += 1
+        for t in range(5):
+            if y[t] > 0.8:
+                break
+            q = k[::-1].copy()
+            np.maximum.at(x, q, 0.5 * y)
+            y[4] = np.sin(x[t])
+            if x[t] > 0.9:
+                break
+    return np.sum(x * x) + np.sum(y * x)
+
+
+def test_a_version_on_a_tape_that_is_recorded_whole():
+    x, y = np.array([0.33, -0.35, 0.62, 0.4, -0.3]), np.array([0.1, 0.2, -0.5, 0.35, 0.6])
+    check_both_modes(largest_so_far, (x, y, np.array([0, 3, 3, 1, 0])))

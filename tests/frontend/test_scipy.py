@@ -151,3 +151,9 @@ def test_refusals(program):
     with pytest.raises(UnsupportedError) as caught:
         parse(program, (X.copy(),))
     assert caught.value.line == program.__code__.co_firstlineno
+
+
+def test_the_exponential_of_what_is_infinite_ends() -> None:
+    with interpreted():
+        found = sdfgad.forward(lambda a: linalg.expm(a))(np.array([[np.inf, 0.0], [0.0, 1.0]]))
+    assert np.isnan(found).any()

@@ -249,7 +249,7 @@ SG_FN double gamma_share(double x, double a, bool above) {
     const double factor = gamma_factor(x, a);
     if (x < a + 1 && (a >= 1 || x < 0.5)) {
         double term = 1 / a, sum = term;
-        for (double k = a + 1; term > 1e-17 * sum; k += 1) sum += term *= x / k;
+        for (double k = a + 1, n = 0; term > 1e-17 * sum && n < 1e8; k += 1, n += 1) sum += term *= x / k;
         return above ? 1 - factor * sum : factor * sum;
     }
     double b = x + 1 - a, c = 1e300, d = 1 / b, found = d;

@@ -169,7 +169,7 @@ def expm(A):
     one = np.eye(A.shape[0])
     size = np.max(np.sum(np.abs(A), axis=0))
     halvings = 0
-    while size > 4.25:
+    while size > 4.25 and halvings < 1100:  # of what is infinite there is no half
         size = size / 2
         halvings = halvings + 1
     small = A / 2.0 ** halvings

@@ -1,4 +1,4 @@
-"""Many random programs: `python -m tests.programs --count 5000 --seed 0 [--size 40:70] [--least]`.
+"""Many random programs: `python -m tests.programs --count 5000 --seed 0 [--size 40:70] [--least] [--rarer]`.
 
 With native code: `--compiled --threads 1,2,3`.
 Each has a number, which decides its text and its data. Those that are wrong or crash are kept with what was seen.
@@ -31,7 +31,7 @@ def main() -> int:
         os.environ[VARIABLE] = "least"  # for the processes that are started, which read it when they begin
     low, high = asked.size
     tasks = [Task(n, low + n % (high - low + 1), asked.compiled, asked.threads, asked.thorough,
-                  asked.holder)
+                  asked.holder, asked.rarer)
              for n in range(asked.seed, asked.seed + asked.count)]
     seen: Counter[str] = Counter()
     fired: Counter[str] = Counter()
@@ -106,6 +106,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=_numbers, default=(), help="of compiled gradients: 1,2,3")
     parser.add_argument("--thorough", action="store_true", help="also with everything computed again, and taken back")
     parser.add_argument("--holder", choices=HOLDERS, default="", help="what keeps the variables of the programs")
+    parser.add_argument("--rarer", action="store_true", help="of statements that programs have less often")
     parser.add_argument("--least", action="store_true", help="with the least thresholds, for small programs")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
     parser.add_argument("--keep", type=Path, default=Path("failing_programs"), help="folder of those that fail")

@@ -14,6 +14,7 @@ from tests.programs.bookkeeping import KINDS as BOOKKEEPING
 from tests.programs.bookkeeping import START
 from tests.programs.holders import held
 from tests.programs.nests import nest_program
+from tests.programs.rarer import KINDS as RARER
 from tests.programs.runners import Compiled, Interpreted
 from tests.programs.running import arguments, check, load, more_arguments
 from tests.programs.sums import KINDS as SUMS
@@ -27,7 +28,7 @@ LONGEST = 300
 @dataclass(frozen=True)
 class Task:
     """One program and how it is run. size: of the vectors; threads: of compiled gradients, which are compared.
-    holder: what keeps its variables, as `holders` has it."""
+    holder: what keeps its variables, as `holders` has it. rarer: of statements that programs have less often."""
 
     seed: int
     size: int = N
@@ -35,16 +36,19 @@ class Task:
     threads: tuple[int, ...] = ()
     thorough: bool = False
     holder: str = ""
+    rarer: bool = False
 
     @property
     def nested(self) -> bool:
         """Loop nests, which are all that is written for larger sizes."""
-        return self.size > N or self.seed % 3 == 2
+        return not self.rarer and (self.size > N or self.seed % 3 == 2)
 
     @property
     def text(self) -> str:
         if self.nested:
             text = nest_program(self.seed, self.size)
+        elif self.rarer:
+            text = text_of(self.seed, RARER, size=self.size)
         else:
             text = text_of(self.seed, BOOKKEEPING, START) if self.seed % 3 else text_of(self.seed, SUMS)
         return held(text, self.holder, self.seed) if self.holder else text
@@ -53,7 +57,7 @@ class Task:
     def arguments(self) -> dict[str, Any]:
         dtype = "f4" if self.seed % 10 == 9 else "f8"
         data = self.seed % 4
-        return more_arguments(data, self.size, dtype) if self.nested else arguments(data, dtype)
+        return more_arguments(data, self.size, dtype) if self.nested else arguments(data, dtype, self.size)
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,10 @@ def test_loop_nests_with_least_thresholds(start):
         assert_right(examined(Task(n, 6 + n % 5) for n in range(start, start + 8)))
 
 
+def test_statements_that_programs_have_less_often():
+    assert_right(examined(Task(n, rarer=True) for n in range(8)))
+
+
 @pytest.mark.parametrize("start", range(0, 8, 4))
 def test_loop_nests_of_usual_sizes(start):
     assert_right(examined(Task(n, 40 + 3 * n % 30) for n in range(start, start + 4)))
@@ -98,6 +102,12 @@ def test_a_number_decides_a_program():
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_many_variables_kept_elsewhere(holder):
     assert_right(examined(Task(n, holder=holder) for n in range(6100, 6200)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(1000, 1400, 100))
+def test_many_statements_that_programs_have_less_often(start):
+    assert_right(examined(Task(n, thorough=True, rarer=True) for n in range(start, start + 100)))
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ data, and for what data decide to run, nothing is said.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load, certain, walk
+from sdfgad.analysis.sure_accesses import READ, WRITTEN, surely_inside, surely_separate, touched
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load
 from sdfgad.ir.index import Ix
 from sdfgad.ir.messages import is_finish
 from sdfgad.ir.primal import PRIMALS
@@ -43,7 +44,6 @@ Element: TypeAlias = tuple[str, tuple[int, ...]]
 Guards: TypeAlias = tuple[tuple[Expr, bool], ...]
 Chosen: TypeAlias = Callable[[range], tuple[int, ...]]
 """Some of the numbers that a range runs through."""
-READ, ADDED, WRITTEN = "reads", "adds to", "writes"
 MOST_POINTS = 256
 """Points at which one statement is looked at."""
 MOVES = 2
@@ -185,20 +185,6 @@ def _sound(stmt: Map, path: tuple[Range, ...], guards: Guards, sure: bool, array
     return next(look.statement(stmt, path, guards, sure), None) is None
 
 
-def _touched(stmt: Map) -> Sequence[tuple[str, str, tuple[Ix, ...]]]:
-    """How, which array and where: what the body of a map touches at every point; kept with the map."""
-    known: Sequence[tuple[str, str, tuple[Ix, ...]]] | None = stmt.__dict__.get("_at_points")
-    if known is not None:
-        return known
-    found: list[tuple[str, str, tuple[Ix, ...]]] = []
-    for part in stmt.body:
-        found += [(READ, n.array, n.index) for n in walk(part.expr, certain) if isinstance(n, Load)]
-        if isinstance(part, Store):
-            found.append((ADDED if part.op else WRITTEN, part.array, part.index))
-    object.__setattr__(stmt, "_at_points", found)
-    return found
-
-
 @dataclass(frozen=True)
 class _Look:
     """One statement at chosen points."""
@@ -207,8 +193,11 @@ class _Look:
     read: Callable[[str, tuple[int, ...]], int]
 
     def statement(self, stmt: Map | Lib, path: tuple[Range, ...], guards: Guards, sure: bool) -> Iterator[Fault]:
+        inside = not sure or surely_inside(stmt, path, self.arrays)
+        if inside and surely_separate(stmt):
+            return
         around = list(islice(self.points(path, {}, guards, _ends), MOST_POINTS))
-        if sure:
+        if not inside:
             yield from islice((f for env in around for f in self.outside(stmt, env)), 1)
         first_and_last = around[:1] + around[-1:] if len(around) > 1 else around
         for env in first_and_last:
@@ -276,7 +265,7 @@ class _Look:
 
     def of_map(self, stmt: Map, point: Env) -> Iterator[tuple[str, Element]]:
         """What the body does at one point, whatever is chosen."""
-        for how, name, index in _touched(stmt):
+        for how, name, index in touched(stmt):
             yield from self.element(how, name, index, point)
 
     def element(self, how: str, name: str, index: tuple[Ix, ...], point: Env) -> Iterator[tuple[str, Element]]:

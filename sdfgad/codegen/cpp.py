@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from sdfgad.analysis.elements.access import range_bounds
 from sdfgad.analysis.elements.region import region_of
 from sdfgad.ir.index import Atom, Bounds, Elem, FloorDiv, Ix, Max, Min, Mod, ix
 from sdfgad.ir.layout import axis
@@ -65,22 +66,6 @@ class Frame:
                 found[var] = r
                 left |= r.start.symbols | r.stop.symbols
         return list(found.values())
-
-
-def range_bounds(r: Range, env: Mapping[str, Bounds]) -> Bounds:
-    """The interval of a range's variable."""
-    (first, first_high), (last_low, last) = r.start.bounds(env), r.stop.bounds(env)
-    if r.step > 0:
-        return first, None if last is None else last - 1
-    return None if last_low is None else last_low + 1, first_high
-
-
-def most_trips(r: Range, env: Mapping[str, Bounds]) -> int | None:
-    """An upper bound of the number of iterations."""
-    if r.trips is not None:
-        return r.trips
-    low, high = (r.stop - r.start if r.step > 0 else r.start - r.stop).bounds(env)
-    return None if high is None else max(0, -(-high // abs(r.step)))
 
 
 def least_trips(r: Range, env: Mapping[str, Bounds]) -> int:

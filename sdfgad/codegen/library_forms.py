@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.codegen.cpp import Frame, most_trips, strides
+from sdfgad.analysis.elements.access import size_bound
+from sdfgad.codegen.cpp import Frame, strides
 from sdfgad.codegen.view_strides import view_strides
 from sdfgad.errors import InvariantError
 from sdfgad.ir import algebra
@@ -61,7 +62,7 @@ class Forms:
 
     def workspace(self, frame: Frame, shape: tuple[Ix, ...], dtype: np.dtype) -> View:
         """A fresh container that holds `shape` at its largest, seen at its current extents."""
-        largest = tuple(most_trips(Range("_", ix(0), n), frame.bounds) for n in shape)
+        largest = tuple(size_bound(n, frame.bounds) for n in shape)
         if any(n is None for n in largest):
             raise InvariantError(f"a matrix with extents {shape} has no largest size")
         name = fresh("work", self.taken | self.arrays.keys())
@@ -99,7 +100,7 @@ def is_usable(frame: Frame, view: View) -> bool:
     if len(steps) == 1:
         return steps[0] != 0
     for step, other, extent in ((steps[0], steps[1], view.shape[1]), (steps[1], steps[0], view.shape[0])):
-        most = most_trips(Range("_", ix(0), extent), frame.bounds)
+        most = size_bound(extent, frame.bounds)
         if other == 1 and most is not None and (step or 0) >= most:
             return True
     return False
@@ -132,7 +133,7 @@ def _matmul(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
 
 def product_size(frame: Frame, stmt: Lib) -> float:
     extents = [*stmt.outs[0].shape, stmt.ins[0].shape[-1]]
-    most = [most_trips(Range("_", ix(0), n), frame.bounds) for n in extents]
+    most = [size_bound(n, frame.bounds) for n in extents]
     return float("inf") if any(m is None for m in most) else float(np.prod([float(m or 0) for m in most]))
 
 
@@ -275,7 +276,7 @@ def triangle(target: View, origin: View, mirrored: bool = False, halved: bool = 
 def by_rows(frame: Frame, view: View) -> bool:
     """Whether a matrix view has unit stride along its rows, so that LAPACK may work in place."""
     steps, _ = view_strides(frame, view)
-    most = most_trips(Range("_", ix(0), view.shape[-1]), frame.bounds)
+    most = size_bound(view.shape[-1], frame.bounds)
     return steps[-1] == 1 and most is not None and (len(steps) == 1 or (steps[0] or 0) >= most)
 
 

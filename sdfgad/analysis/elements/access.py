@@ -250,9 +250,16 @@ def interval_env(ranges: Iterable[Range]) -> dict[str, Bounds]:
     """Smallest and largest value of each loop variable, outer loops first."""
     env: dict[str, Bounds] = {}
     for r in ranges:
-        low, high = r.start.bounds(env), r.stop.bounds(env)
-        env[r.var] = (low[0], _shift(high[1], -1)) if r.step > 0 else (_shift(high[0], 1), low[1])
+        env[r.var] = range_bounds(r, env)
     return env
+
+
+def range_bounds(r: Range, env: Mapping[str, Bounds]) -> Bounds:
+    """The smallest and the largest value of the variable of a range."""
+    (first, first_high), (last_low, last) = r.start.bounds(env), r.stop.bounds(env)
+    if r.step > 0:
+        return first, None if last is None else last - 1
+    return None if last_low is None else last_low + 1, first_high
 
 
 def always_inside(index: Sequence[Ix], shape: Sequence[int], env: Mapping[str, Bounds]) -> bool:
@@ -269,6 +276,12 @@ def extent_bound(r: Range, env: Mapping[str, Bounds]) -> int | None:
     return None if high is None else max(0, -(-high // abs(r.step)))
 
 
+def size_bound(extent: Ix, env: Mapping[str, Bounds]) -> int | None:
+    """The largest number of elements along a dimension, None when it is unknown."""
+    high = extent.bounds(env)[1]
+    return None if high is None else max(0, high)
+
+
 def extents_of(stmt: Map, path: tuple[Range, ...]) -> tuple[int, ...] | None:
     """The largest number of points along each dimension, within the loops of `path`; None where one is unknown."""
     env = interval_env((*path, *stmt.domain))
@@ -279,7 +292,3 @@ def extents_of(stmt: Map, path: tuple[Range, ...]) -> tuple[int, ...] | None:
 def position(stmt: Map) -> tuple[Ix, ...]:
     """Where a point of the domain lies in an array with room for all of them."""
     return tuple(((ix(r.var) - r.start) * (1 if r.step > 0 else -1)) // abs(r.step) for r in stmt.domain)
-
-
-def _shift(bound: int | None, by: int) -> int | None:
-    return None if bound is None else bound + by

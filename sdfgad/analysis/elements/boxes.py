@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise, product
 
+from sdfgad.analysis.elements.access import interval_env
 from sdfgad.ir.index import Bounds, Elem, Ix, Mod, ix
 from sdfgad.ir.program import Range
 from sdfgad.thresholds import thresholds
@@ -79,10 +80,7 @@ def hull_of(array: str, index: tuple[Ix, ...], domain: Sequence[Range], dense: b
         return None
     if dense and any(sum(r.var in i.symbols for i in index) > 1 or not r.trips for r in domain):
         return None
-    bounds: dict[str, Bounds] = {}
-    for r in domain:
-        last = r.stop.bounds(bounds)[1]
-        bounds[r.var] = (r.start.bounds(bounds)[0], None if last is None else last - 1)
+    bounds = interval_env(domain)
     sides: list[Side] = []
     for i in index:
         low, high = i.bounds(bounds)

@@ -12,9 +12,10 @@ from types import MappingProxyType
 
 import numpy as np
 
+from sdfgad.analysis.elements.access import size_bound
 from sdfgad.analysis.lifetimes import Held, Lifetimes, copy_name, lifetimes
 from sdfgad.codegen.arena import Arena, pack
-from sdfgad.codegen.cpp import Frame, most_trips
+from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cpu import fourier
 from sdfgad.codegen.cpu.order.bands import join_bands
 from sdfgad.codegen.cpu.order.constants import constants_ahead
@@ -24,9 +25,9 @@ from sdfgad.codegen.cpu.order.teams import form_teams, share_in_teams
 from sdfgad.codegen.cpu.order.together import keep_together
 from sdfgad.codegen.cpu.order.tuned import tuned
 from sdfgad.codegen.library_forms import library_forms
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.index import Ix
 from sdfgad.ir.messages import OP, sent
-from sdfgad.ir.program import Array, Block, Lib, Program, Range
+from sdfgad.ir.program import Array, Block, Lib, Program
 from sdfgad.ir.walk import all_reads, all_writes, own_ranges, statements
 from sdfgad.thresholds import Thresholds, thresholds
 
@@ -155,7 +156,7 @@ def library_bytes(block: Block) -> int:
 
 
 def _largest(extent: Ix) -> int:
-    return most_trips(Range("_", ix(0), extent), {}) or 0
+    return size_bound(extent, {}) or 0
 
 
 def _transform(stmt: Lib) -> int:

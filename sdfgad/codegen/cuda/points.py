@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sdfgad.codegen.cpp import Frame, most_trips
+from sdfgad.analysis.elements.access import extent_bound
+from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.work import Side, coordinate
 from sdfgad.ir.expr import symbols_of
 from sdfgad.ir.index import Ix, floordiv, ix
@@ -82,7 +83,7 @@ def sides(stmt: Map, frame: Frame) -> dict[str, Side]:
     found: dict[str, Side] = {}
     for r in stmt.domain:
         if own.isdisjoint(r.start.symbols | r.stop.symbols) and not (r.start.elems or r.stop.elems):
-            count, start = most_trips(r, frame.bounds), r.start
+            count, start = extent_bound(r, frame.bounds), r.start
         else:
             low, high = inside.bounds[r.var]
             count, start = None if low is None or high is None else max(0, high - low + 1), ix(low or 0)

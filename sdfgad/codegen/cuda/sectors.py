@@ -15,7 +15,8 @@ from math import prod
 
 import numpy as np
 
-from sdfgad.codegen.cpp import Frame, most_trips, strides
+from sdfgad.analysis.elements.access import extent_bound
+from sdfgad.codegen.cpp import Frame, strides
 from sdfgad.codegen.cuda.work import (
     BESIDE,
     BLOCK,
@@ -232,4 +233,4 @@ def _loops(parts: tuple[Part, ...]) -> Iterator[Range]:
 
 
 def _trips(r: Range, frame: Frame) -> int:
-    return most_trips(r, frame.bounds) or r.trips or 1
+    return extent_bound(r, frame.bounds) or r.trips or 1

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from sdfgad.codegen.cpp import Frame, most_trips
+from sdfgad.analysis.elements.access import extent_bound
+from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.work import (
     BLOCK,
     TEAM,
@@ -117,5 +118,5 @@ def _steps(part: Part, kernel: DeviceKernel, frame: Frame) -> float:
 
 
 def _most(r: Range, frame: Frame) -> float:
-    most = most_trips(r, frame.bounds)
+    most = extent_bound(r, frame.bounds)
     return float("inf") if most is None else most

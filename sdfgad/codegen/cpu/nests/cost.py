@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sdfgad.analysis.cost import WEIGHTS
-from sdfgad.codegen.cpp import most_trips, range_bounds
+from sdfgad.analysis.elements.access import extent_bound, range_bounds
 from sdfgad.ir.expr import Call, Expr, Load, walk
 from sdfgad.ir.index import Bounds
 from sdfgad.ir.program import Block, Loop, Map, Range
@@ -36,7 +36,7 @@ def domain_points(domain: tuple[Range, ...], bounds: Mapping[str, Bounds]) -> fl
     """The expected number of points of a domain."""
     env, points = dict(bounds), 1.0
     for r in domain:
-        most = most_trips(r, env)
+        most = extent_bound(r, env)
         points *= r.trips if r.trips is not None else UNKNOWN_TRIPS if most is None else most / 2
         env[r.var] = range_bounds(r, env)
     return points

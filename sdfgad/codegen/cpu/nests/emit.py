@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, local, most_trips, surely_runs, symbol
+from sdfgad.analysis.elements.access import extent_bound
+from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, local, surely_runs, symbol
 from sdfgad.codegen.cpu.nests.apart import told_apart
 from sdfgad.codegen.cpu.nests.half_vectors import half_width
 from sdfgad.codegen.cpu.nests.injective import injective_variables
@@ -259,7 +260,7 @@ def _clauses(frame: Frame, stmt: Map, nest: LoopNest, sums: Mapping[int, str]) -
 
 def _fills_lanes(frame: Frame, r: Range) -> bool:
     """Whether a loop may have as many terms as there are lanes; for fewer it takes longer to set them up."""
-    most = most_trips(r, frame.bounds)
+    most = extent_bound(r, frame.bounds)
     return most is None or most > 2
 
 

@@ -5,7 +5,8 @@ on processors that run them as two halves, so vectors of half the width take no 
 """
 from __future__ import annotations
 
-from sdfgad.codegen.cpp import Frame, most_trips
+from sdfgad.analysis.elements.access import extent_bound
+from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cpu.nests.nest_order import accesses
 from sdfgad.codegen.toolchain import vector_bytes
 from sdfgad.ir.expr import Call, walk
@@ -32,7 +33,7 @@ def half_width(frame: Frame, stmt: Map, loop: Range) -> int | None:
     if vector_bytes() < WIDE or len(types) != 1 or next(iter(types)).kind != "f":
         return None
     half = WIDE // next(iter(types)).itemsize // 2
-    most = most_trips(loop, frame.bounds)
+    most = extent_bound(loop, frame.bounds)
     if most is None or not half <= most < SHORT_ROW:
         return None
     return half if loop.trips is None or loop.trips % (2 * half) >= half else None

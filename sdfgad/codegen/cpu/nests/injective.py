@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from sdfgad.codegen.cpp import Frame, most_trips
+from sdfgad.analysis.elements.access import extent_bound
+from sdfgad.codegen.cpp import Frame
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Map, Store
 
@@ -28,7 +29,7 @@ def injective_variables(stmt: Map, frame: Frame, skip: frozenset[int] = frozense
 def _spans(stmt: Map, frame: Frame) -> dict[str, int | None]:
     """For each variable the distance between its first and last value."""
     env = frame.inside(stmt.domain).bounds
-    trips = {r.var: most_trips(r, env) for r in stmt.domain}
+    trips = {r.var: extent_bound(r, env) for r in stmt.domain}
     return {r.var: None if (n := trips[r.var]) is None else max(0, n - 1) * abs(r.step) for r in stmt.domain}
 
 

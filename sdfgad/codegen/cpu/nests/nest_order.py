@@ -5,7 +5,8 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sdfgad.codegen.cpp import Frame, flat, most_trips
+from sdfgad.analysis.elements.access import extent_bound
+from sdfgad.codegen.cpp import Frame, flat
 from sdfgad.ir.expr import Load, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Map, Range, Store
@@ -37,7 +38,7 @@ def _ordered(stmt: Map, costs: Mapping[str, float], tests: frozenset[str]) -> tu
 
 
 def _is_test(frame: Frame, r: Range) -> bool:
-    most = most_trips(r, frame.bounds)
+    most = extent_bound(r, frame.bounds)
     return most is not None and most <= 1
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sdfgad.analysis.elements.access import extent_bound
 from sdfgad.caches import LINE, USUAL
-from sdfgad.codegen.cpp import Frame, Writer, access, ctype, flat, index_text, most_trips, symbol
+from sdfgad.codegen.cpp import Frame, Writer, access, ctype, flat, index_text, symbol
 from sdfgad.codegen.cpu.nests.cost import domain_points
 from sdfgad.codegen.cpu.nests.past import LEAST
 from sdfgad.codegen.toolchain import vector_bytes
@@ -58,7 +59,7 @@ def past_stores(frame: Frame, stmt: Map, loops: Sequence[Range]) -> dict[int, St
     """The stores of a nest, by their position, that go past the cache: along the innermost loop, element by element."""
     if not frame.streamed or not loops or loops[-1].step != 1:
         return {}
-    trips = most_trips(loops[-1], frame.bounds)
+    trips = extent_bound(loops[-1], frame.bounds)
     found = {k: p for k, p in enumerate(stmt.body) if isinstance(p, Store) and p.op is None and
              p.array in frame.streamed and _side_by_side(frame, p, loops[-1].var)}
     return {k: p for k, p in found.items() if trips is None or trips * frame.arrays[p.array].dtype.itemsize >= CHUNK}
@@ -73,7 +74,7 @@ def apart_from_past(frame: Frame, stmt: Map) -> tuple[Map, ...]:
     rest = tuple(p for k, p in enumerate(stmt.body) if k not in past)
     if not past or not rest or len(stmt.domain) != 1 or not all(isinstance(p, Store) for p in rest):
         return (stmt,)
-    trips = most_trips(stmt.domain[0], frame.bounds)
+    trips = extent_bound(stmt.domain[0], frame.bounds)
     changed = {p.array for p in rest if isinstance(p, Store)}
     if trips is None or trips * LINE > USUAL.own or any(changed & expr_reads(p.expr) for p in past.values()):
         return (stmt,)

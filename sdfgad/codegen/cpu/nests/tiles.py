@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
-from sdfgad.codegen.cpp import Frame, flat, least_trips, most_trips
+from sdfgad.analysis.elements.access import extent_bound
+from sdfgad.codegen.cpp import Frame, flat, least_trips
 from sdfgad.codegen.cpu.nests.apart import told_apart
 from sdfgad.codegen.cpu.nests.injective import injective_variables
 from sdfgad.codegen.cpu.nests.nest_order import order_loops
@@ -106,7 +107,7 @@ def _sum_of(frame: Frame, stmt: Map) -> _TileSum | None:
         return None
     tests = trip_tests(inner.bounds, terms)
     # What runs once or not at all is a test, and adds up nothing.
-    if tests is None or all(r in tests and most_trips(r, inner.bounds) == 1 for r in terms):
+    if tests is None or all(r in tests and extent_bound(r, inner.bounds) == 1 for r in terms):
         return None
     fixed = tuple(r for r in target if r.step == 1 and r.trips and r.var not in bounds)
     return _TileSum(stmt, part, order, target, fixed, {r.var: _trips(inner, r) for r in order})
@@ -114,7 +115,7 @@ def _sum_of(frame: Frame, stmt: Map) -> _TileSum | None:
 
 def _trips(frame: Frame, r: Range) -> int:
     many = least_trips(r, frame.bounds) >= _LEAST_UNKNOWN
-    return r.trips if r.trips is not None else (many and most_trips(r, frame.bounds)) or 0
+    return r.trips if r.trips is not None else (many and extent_bound(r, frame.bounds)) or 0
 
 
 def _vectorises(frame: Frame, part: Store) -> bool:
@@ -127,7 +128,7 @@ def _vectorises(frame: Frame, part: Store) -> bool:
 def _reuse(frame: Frame, found: _TileSum) -> float:
     """Uses per element touched. Loops around the map count as its own: they may have been taken out of it."""
     env = frame.inside(found.order).bounds
-    trips = {r.var: float(most_trips(r, env) or 16) for r in found.order}
+    trips = {r.var: float(extent_bound(r, env) or 16) for r in found.order}
     indices = dict(_accesses(found))
     around = {s for index in indices.values() for i in index for s in i.symbols} - trips.keys()
     trips |= {s: float(high - low + 1) for s in around for low, high in [env.get(s, (None, None))]

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sdfgad.analysis.elements.access import extent_bound
 from sdfgad.caches import LINE
-from sdfgad.codegen.cpp import Frame, most_trips
+from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cpu.nests.cost import domain_points
 from sdfgad.codegen.cpu.nests.injective import injective_variables
 from sdfgad.codegen.cpu.nests.nest_order import order_loops
@@ -325,7 +326,7 @@ def _fewest(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, tu
 
 def _mean_trips(r: Range, stmt: Map, frame: Frame) -> int:
     """Half of what the longest row of a triangle has."""
-    most = None if _closed(r, stmt) else most_trips(r, frame.inside(stmt.domain).bounds)
+    most = None if _closed(r, stmt) else extent_bound(r, frame.inside(stmt.domain).bounds)
     return max(1, (most or 0) // 2)
 
 

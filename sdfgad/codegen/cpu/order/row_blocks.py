@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 
-from sdfgad.codegen.cpp import Frame, most_trips
+from sdfgad.analysis.elements.access import extent_bound
+from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cpu.nests.emit import vectorises
 from sdfgad.codegen.cpu.nests.nest_order import order_loops
 from sdfgad.codegen.cpu.nests.tiles import plan_tile
@@ -72,7 +73,7 @@ def _row(frame: Frame, stmt: Map) -> Range | None:
         return None
     *_, row, inner = order_loops(frame, stmt)
     ends = _ends(stmt)
-    many = (most_trips(row, frame.bounds) or 0) >= FEWEST and len(stmt.body) <= MOST_STORES
+    many = (extent_bound(row, frame.bounds) or 0) >= FEWEST and len(stmt.body) <= MOST_STORES
     if row.step != 1 or not (many or row.trips == ROWS and _in_registers(stmt, row.var, inner.var)) or \
             row.var in ends or not _shared(stmt, row.var, inner.var):
         return None

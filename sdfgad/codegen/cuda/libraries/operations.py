@@ -11,7 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from sdfgad.codegen.cpp import Frame, least_trips, most_trips
+from sdfgad.analysis.elements.access import size_bound
+from sdfgad.codegen.cpp import Frame, least_trips
 from sdfgad.codegen.cuda.libraries.batches import MATMULS, one_of
 from sdfgad.codegen.cuda.libraries.rooms import ROOMS, room_of
 from sdfgad.codegen.cuda.libraries.snapshots import SnapshotForms
@@ -353,7 +354,7 @@ def _argsort(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
     here, there = (forms.workspace(frame, values.shape, _INT64) for _ in range(2))
     ranges, at = values.points("w")
     steps: list[Stmt] = [Map(ranges, (Store(here.array, here.at(at), Index(at[0], _INT64)),))]
-    most = most_trips(Range("_", ix(0), values.shape[0]), frame.bounds) or 0
+    most = size_bound(values.shape[0], frame.bounds) or 0
     for k in range(max(0, most - 1).bit_length()):
         steps.append(Lib(MERGE, (there,), (here, values), {"width": 1 << k, "most": most}, stmt.source))
         here, there = there, here
@@ -394,7 +395,6 @@ def _ascends(frame: Frame, view: View) -> bool:
 OPERATIONS: Mapping[str, Form | None] = MappingProxyType({
     "matmul": _product, MATMULS: _products, "lu": _told("getrf"), "solve": _solve, "inv": inverse,
     "cholesky": _told("potrf", SINGULAR), "definite": _definite, "cholesky_tangent": None,
-    "cholesky_adjoint": cholesky_adjoint, "trsolve": None, "det": None, "logdet": None, "detsign": None,
-    "pinv": None, "eigh": _eigh, "svd": _svd, "qr": _qr, "argsort": _argsort, "fft": _fft, "seal": None,
-    "unseal": None})
+    "cholesky_adjoint": cholesky_adjoint, "trsolve": None, "det": None, "logdet": None, "detsign": None, "pinv": None,
+    "eigh": _eigh, "svd": _svd, "qr": _qr, "argsort": _argsort, "fft": _fft, "seal": None, "unseal": None})
 """Forms of the device; None: as on the processor."""

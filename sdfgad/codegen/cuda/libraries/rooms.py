@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from sdfgad.codegen.cpp import Frame, most_trips
-from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Lib, Range
+from sdfgad.analysis.elements.access import size_bound
+from sdfgad.codegen.cpp import Frame
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Lib
 
 _FIXED, _COLUMNS = 1 << 10, 256
 _FACTORS = (2, 3, 5, 7)
@@ -61,8 +62,4 @@ ROOMS: Mapping[str, Callable[[int, int], int]] = MappingProxyType({
 def room_of(frame: Frame, stmt: Lib) -> int:
     """Elements that a routine may work in, for its largest operand."""
     shape = (ix(1), *stmt.outs[0].shape)[-2:]
-    return ROOMS[stmt.op](*(_most(frame, n) for n in shape))
-
-
-def _most(frame: Frame, extent: Ix) -> int:
-    return most_trips(Range("_", ix(0), extent), frame.bounds) or 0
+    return ROOMS[stmt.op](*(size_bound(n, frame.bounds) or 0 for n in shape))

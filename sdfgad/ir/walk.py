@@ -1,7 +1,7 @@
 """Traversals of programs: every statement, what it reads and writes, rebuilding."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import is_
 
@@ -37,6 +37,20 @@ def _held(stmt: Stmt) -> tuple[Stmt, ...]:
     return known
 
 
+def with_loops(block: Block, around: tuple[Loop | While, ...] = ()) -> Iterator[tuple[Stmt, tuple[Loop | While, ...]]]:
+    """Every statement with the loops around it, from outside in, in program order."""
+    for stmt in block:
+        yield stmt, around
+        inside = (*around, stmt) if isinstance(stmt, (Loop, While)) else around
+        for inner in children(stmt):
+            yield from with_loops(inner, inside)
+
+
+def ranges_of(loops: Iterable[Stmt]) -> tuple[Range, ...]:
+    """What loops count through, while loops aside."""
+    return tuple(s.range for s in loops if isinstance(s, Loop))
+
+
 def rebuild(block: Block, change: Callable[[Stmt], Block]) -> Block:
     """Replace each statement by a block, inner ones first."""
     out: list[Stmt] = []
@@ -45,6 +59,11 @@ def rebuild(block: Block, change: Callable[[Stmt], Block]) -> Block:
             stmt = with_children(stmt, [rebuild(b, change) for b in children(stmt)])
         out.extend(change(stmt))
     return tuple(out)
+
+
+def replaced_by(block: Block, old: Stmt, made: Block) -> Block:
+    """The block with other statements in place of one."""
+    return rebuild(block, lambda s: made if s is old else (s,))
 
 
 def rebuild_blocks(block: Block, change: Callable[[list[Stmt]], Block]) -> Block:

@@ -9,12 +9,13 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
 from sdfgad.ir.atoms import Min
 from sdfgad.ir.expr import index_elems, loads
 from sdfgad.ir.index import Ix, of_atom
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Range, Stmt, Store
-from sdfgad.ir.walk import children, expr_reads, range_elems, statements
+from sdfgad.ir.walk import children, expr_reads, range_elems, ranges_of, statements, with_loops
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,13 @@ def _whole_strip(r: Range) -> int:
 
 def trips(r: Range, unknown: int = 16) -> int:
     return unknown if r.trips is None else r.trips
+
+
+def timed(block: Block) -> Iterator[tuple[Map, int]]:
+    """Every map, and how often the loops of the block run it."""
+    for stmt, around in with_loops(block):
+        if isinstance(stmt, Map):
+            yield stmt, prod(map(trips, ranges_of(around)))
 
 
 def footprint(body: Block, arrays: Mapping[str, Array], width: tuple[RowNumbering, int] | None = None) -> int:

@@ -15,7 +15,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, loads
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Range, Stmt, Store, View, axis, over
-from sdfgad.ir.walk import in_indices, places_of, reads, rebuild, statements, within, writes
+from sdfgad.ir.walk import in_indices, places_of, reads, replaced_by, statements, within, writes
 
 Box: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -227,7 +227,7 @@ def _filled_loop(target: Loop, name: str) -> tuple[Box | None, Stmt]:
         return None, target
     box = stored_box(Map((*path, *inner.domain), (store,)), store)
     changed = assigning(inner, store)
-    return box, rebuild((target,), lambda s: (changed if s is inner else s,))[0]
+    return box, replaced_by((target,), inner, (changed,))[0]
 
 
 def _filled_branch(target: If, name: str) -> tuple[Box | None, Stmt]:

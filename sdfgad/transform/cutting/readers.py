@@ -1,12 +1,10 @@
 """Which ranks read what every rank could have: only these compute it, and receive what it is computed of."""
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sdfgad.analysis.elements.access import interval_env
 from sdfgad.errors import UnsupportedError
-from sdfgad.ir.program import Block, Loop, Map, Range, Stmt, Store, views_of
-from sdfgad.ir.walk import children, reads, writes
+from sdfgad.ir.program import Map, Range, Store, views_of
+from sdfgad.ir.walk import ranges_of, reads, with_loops, writes
 from sdfgad.transform.cutting.maps import share_for
 from sdfgad.transform.cutting.tree import CutWork
 
@@ -19,7 +17,7 @@ def readers_of(work: CutWork) -> dict[str, frozenset[int]]:
     Backwards as liveness, as long as anything is found; what is added up, or read by something else than maps, is for
     all ranks.
     """
-    program, met = work.program, list(_statements(work.program.body, ()))
+    program, met = work.program, [(s, ranges_of(around)) for s, around in with_loops(work.program.body)]
     seen = {*program.live_out, *program.watched, *(v.array for v in views_of(program.returns))}
     alone = {n for n, a in program.arrays.items() if a.role == "transient" and n not in work.cut} - seen
     for stmt, loops in met:
@@ -36,13 +34,6 @@ def readers_of(work: CutWork) -> dict[str, frozenset[int]]:
                 changed |= not ranks <= found[name]
                 found[name] |= ranks
     return found
-
-
-def _statements(block: Block, loops: tuple[Range, ...]) -> Iterator[tuple[Stmt, tuple[Range, ...]]]:
-    for stmt in block:
-        yield stmt, loops
-        for inner in children(stmt):
-            yield from _statements(inner, (*loops, stmt.range) if isinstance(stmt, Loop) else loops)
 
 
 def _summed(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> set[str]:

@@ -8,7 +8,7 @@ from sdfgad.analysis.elements.access import DURING, Access, overwrites_in, reads
 from sdfgad.analysis.elements.boxes import Box, covered, hull_of, path_of
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, While
 from sdfgad.ir.renamed import RenamedArrays
-from sdfgad.ir.walk import all_writes, children, reads, rename_symbols, statements, with_children, writes
+from sdfgad.ir.walk import all_writes, children, reads, rename_symbols, replaced_by, statements, with_children, writes
 from sdfgad.names import fresh
 
 
@@ -75,7 +75,7 @@ class _Hoisting:
         names = {v: self._name(v, arrays) for v in values}
         before, rest = self._parted(names)
         made = (*before, replace(self.loop, body=rest))
-        return self.program.but(body=_replaced(self.program.body, self.loop, made), arrays=arrays)
+        return self.program.but(body=replaced_by(self.program.body, self.loop, made), arrays=arrays)
 
     def _own(self) -> frozenset[str]:
         """Temporaries that are written in the loop and read nowhere else; none that says how long a loop runs."""
@@ -198,11 +198,3 @@ def _part(stmt: Stmt, names: Mapping[str, str], leaving: bool) -> Block:
     if not any(blocks) and (leaving or any(children(stmt))):
         return ()
     return (with_children(own(stmt), blocks),)
-
-
-def _replaced(block: Block, old: Stmt, made: Block) -> Block:
-    """The block with other statements in place of one."""
-    out: list[Stmt] = []
-    for s in block:
-        out += made if s is old else (with_children(s, [_replaced(b, old, made) for b in children(s)]),)
-    return tuple(out)

@@ -9,10 +9,10 @@ import numpy as np
 from sdfgad.analysis.elements.access import overlap_in
 from sdfgad.analysis.elements.dependence import READ, Touch, clash, touches
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load, index_elems, loads, map_indices, rewrite
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, loads, map_indices, rewrite
 from sdfgad.ir.index import Elem, Ix, elem
 from sdfgad.ir.program import Array, Map, Range, Store
-from sdfgad.ir.walk import expr_reads, map_stmt_indices, places_of, range_elems, reads, writes
+from sdfgad.ir.walk import expr_reads, in_indices, map_stmt_indices, places_of, reads, writes
 from sdfgad.transform.spelling import accumulating, only_store
 
 Box = tuple[tuple[Ix, Ix], ...]
@@ -130,16 +130,10 @@ def role_of(body: Body, name: str, about: Sequence[int]) -> Role | None:
     boxes = [_box(body[k], s.index) for k, s in zip(makers, stores, strict=True)]  # type: ignore[union-attr]
     for k in readers:
         uses = [n for n in loads(reader.expr) if n.array == name] if (reader := only_store(body[k])) else []
-        if not uses or _in_indices(body[k], name):
+        if not uses or in_indices(body[k], name):
             return None
         boxes += [_box(body[k], n.index) for n in uses]
     return Role(name, makers, readers) if boxes[0] is not None and all(b == boxes[0] for b in boxes) else None
-
-
-def _in_indices(stmt: Map, name: str) -> bool:
-    elems = [e for p in stmt.body for e in index_elems(p.expr)]
-    elems += [e for p in stmt.body if isinstance(p, Store) for i in p.index for e in i.elems]
-    return any(e.array == name for e in (*elems, *(e for r in stmt.domain for e in range_elems(r))))
 
 
 def _box(stmt: Map, index: tuple[Ix, ...]) -> Box | None:

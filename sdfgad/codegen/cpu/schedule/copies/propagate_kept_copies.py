@@ -12,7 +12,7 @@ from sdfgad.codegen.cpu.schedule.copies.unseen_copies import has_unseen_copies, 
 from sdfgad.ir.expr import Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import IN_MEMORY, Array, Block, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_writes, children, reads, with_children
+from sdfgad.ir.walk import all_writes, children, ranges_of, reads, replaced_by, with_children, with_loops
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.clearing.clearings import touches
 
@@ -89,31 +89,16 @@ def _redirected_near(block: Block, arrays: Mapping[str, Array], path: Path) -> B
 def _improved(program: Program) -> Iterator[Program]:
     """Programs in which one loop reads the source of a copy, and there is no copy."""
     tried = 0
-    for loop, path in _loops(program.body, ()):
-        more = tried < thresholds().restored_loops and not loop.parallel
-        made = _redirected(loop, path, program.arrays) if more else None
+    for loop, around in with_loops(program.body):
+        if not isinstance(loop, Loop) or loop.parallel or tried >= thresholds().restored_loops:
+            continue
+        made = _redirected(loop, ranges_of((*around, loop)), program.arrays)
         if made is not None:
             tried += 1
             name, changed = made
-            found = program.but(body=_with(program.body, loop, changed))
+            found = program.but(body=replaced_by(program.body, loop, (changed,)))
             if has_unseen_copies(found, name):
                 yield remove_unseen_copies(found)
-
-
-def _loops(block: Block, path: Path) -> Iterator[tuple[Loop, tuple[Range, ...]]]:
-    """The loops of a block, each with the ranges around its body."""
-    for stmt in block:
-        inside = (*path, stmt.range) if isinstance(stmt, Loop) else path
-        if isinstance(stmt, Loop):
-            yield stmt, inside
-        for inner in children(stmt):
-            yield from _loops(inner, inside)
-
-
-def _with(block: Block, loop: Loop, changed: Loop) -> Block:
-    """A block with another loop in place of one of those inside."""
-    return tuple(changed if s is loop else with_children(s, [_with(b, loop, changed) for b in children(s)])
-                 for s in block)
 
 
 def _redirected(loop: Loop, path: Path, arrays: Mapping[str, Array]) -> tuple[str, Loop] | None:

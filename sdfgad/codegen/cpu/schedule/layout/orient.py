@@ -2,15 +2,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from sdfgad.analysis.loops.rows import points, stride, touched, touches, trips
+from sdfgad.analysis.loops.rows import points, stride, timed, touched, touches, trips
 from sdfgad.analysis.loops.sweeps import looked_into
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt
-from sdfgad.ir.walk import children, map_accesses, reads, rebuild, statements, writes
+from sdfgad.ir.walk import map_accesses, reads, rebuild, statements, writes
 from sdfgad.thresholds import thresholds
 
 Weighted = list[tuple[Map, int]]
@@ -38,9 +38,9 @@ def orient_temporaries(program: Program, least: int | None = None,
 def _users(program: Program) -> Mapping[str, Weighted]:
     """The maps that touch each array, and how often their bodies run."""
     found: dict[str, Weighted] = defaultdict(list)
-    for stmt, times in _weighted(program.body, 1):
+    for stmt, times in timed(program.body):
         for name in touched(stmt)[0]:
-            found[name].append((stmt, times))
+            found[name].append((stmt, times * points(stmt)))
     return found
 
 
@@ -56,16 +56,6 @@ def free_arrays(program: Program, keep: frozenset[str], least: int, private: fro
     found = [a for n, a in program.arrays.items() if n in wanted and n not in barred and a.role == "transient"
              and not a.packing and len(a.shape) > 1 and a.bytes >= least]
     return [a.name for a in sorted(found, key=lambda a: (-a.bytes, a.name))]
-
-
-def _weighted(block: Block, times: int) -> Iterator[tuple[Map, int]]:
-    """Every map, and how often its body runs."""
-    for stmt in block:
-        if isinstance(stmt, Map):
-            yield stmt, times * points(stmt)
-        inner = times * trips(stmt.range) if isinstance(stmt, Loop) else times
-        for part in children(stmt):
-            yield from _weighted(part, inner)
 
 
 def _best_last(program: Program, name: str, users: Weighted) -> int | None:

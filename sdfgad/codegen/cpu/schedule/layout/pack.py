@@ -10,8 +10,8 @@ from sdfgad.analysis.elements.polyhedron import Row, System, shadow
 from sdfgad.analysis.elements.touched import touched
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.layout import Packing, axis
-from sdfgad.ir.program import Array, Block, Lib, Loop, Program, Range, Stmt, While
-from sdfgad.ir.walk import children, statements
+from sdfgad.ir.program import Array, Lib, Loop, Program, Stmt
+from sdfgad.ir.walk import statements, with_loops
 from sdfgad.thresholds import thresholds
 
 Bounds = tuple[tuple[Ix, Ix], ...]
@@ -43,21 +43,12 @@ def _fixed(stmt: Stmt) -> Iterator[str]:
 def _accesses(program: Program, large: set[str]) -> dict[str, list[Access]]:
     """Every access to some arrays, each kind of access once."""
     found: dict[str, dict[Access, None]] = {}
-    for stmt, path in _with_paths(program.body, ()):
-        here = Site(path, 0, 0)
+    for stmt, around in with_loops(program.body):
+        here = Site(tuple(map(run_range, around)), 0, 0)
         for a in (*writes_of(stmt, here), *reads_of(stmt, here)):
             if a.array in large:
                 found.setdefault(a.array, {})[replace(a, moment=0)] = None
     return {n: list(accesses) for n, accesses in found.items()}
-
-
-def _with_paths(block: Block, path: tuple[Range, ...]) -> Iterator[tuple[Stmt, tuple[Range, ...]]]:
-    """Every statement, and the loops around it."""
-    for stmt in block:
-        yield stmt, path
-        inside = (*path, run_range(stmt)) if isinstance(stmt, (Loop, While)) else path
-        for inner in children(stmt):
-            yield from _with_paths(inner, inside)
 
 
 def _packing(array: Array, accesses: Sequence[Access]) -> Packing | None:

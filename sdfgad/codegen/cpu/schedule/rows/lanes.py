@@ -2,14 +2,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sdfgad.analysis.elements.access import interval_env
-from sdfgad.analysis.loops.rows import trips
+from sdfgad.analysis.loops.rows import timed, trips
 from sdfgad.ir.index import Ix, Min, ix, minimum
-from sdfgad.ir.program import Block, Loop, Map, Range
-from sdfgad.ir.walk import children
+from sdfgad.ir.program import Loop, Range
 from sdfgad.thresholds import thresholds
 
 
@@ -38,23 +36,13 @@ def lanes_of(loop: Loop) -> Lanes | None:
     """The lanes that most maps of a loop have: rows of a strip, or else a dimension of each of its rows."""
     count: Counter[Lanes] = Counter()
     whole: Counter[Lanes] = Counter()
-    for stmt, times in _timed(loop.body, 1):
+    for stmt, times in timed(loop.body):
         count.update(lanes for r in stmt.domain if (lanes := _of_strip(r, loop)) is not None)
         for r in stmt.domain:
             if r.start.const is not None and r.step == 1 and trips(r) >= thresholds().vector_variable and r.trips:
                 whole[Lanes(r.start, r.stop, r.trips, loop.range.var)] += times
     chosen = count or whole
     return max(chosen, key=lambda c: chosen[c], default=None)
-
-
-def _timed(block: Block, times: int) -> Iterator[tuple[Map, int]]:
-    """Every map, and how often the loops of the block run it."""
-    for stmt in block:
-        if isinstance(stmt, Map):
-            yield stmt, times
-        inner = times * trips(stmt.range) if isinstance(stmt, Loop) else times
-        for part in children(stmt):
-            yield from _timed(part, inner)
 
 
 def _of_strip(r: Range, loop: Loop) -> Lanes | None:

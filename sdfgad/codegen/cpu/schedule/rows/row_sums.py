@@ -19,7 +19,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, Load, loads
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_reads, all_writes, children, statements, within
+from sdfgad.ir.walk import all_reads, all_writes, ranges_of, statements, with_loops, within
 from sdfgad.names import fresh
 from sdfgad.thresholds import RowLimits, thresholds
 from sdfgad.transform.clearing.clearings import touches
@@ -194,6 +194,12 @@ def _summed_where_seen(stmt: Stmt, totals: Mapping[str, _Total]) -> Iterator[_To
                     if touches(stmt, (t := totals[name]).store.array))
 
 
+def _summed_in_rows(stmt: Stmt, totals: Mapping[str, _Total]) -> list[tuple[str, tuple[Range, ...]]]:
+    """The terms made inside a nest of parallel loops, and those loops."""
+    found = ((_total_of(s, totals), around) for s, around in with_loops((stmt,)))
+    return [(total.terms, ranges_of(around)) for total, around in found if total is not None]
+
+
 def _put_together(program: Program, totals: Mapping[str, _Total]) -> Program:
     """Terms made in rows are summed there, others where they were."""
     arrays = {n: a for n, a in program.arrays.items() if n not in totals}
@@ -205,7 +211,7 @@ def _put_together(program: Program, totals: Mapping[str, _Total]) -> Program:
             body.append(total.stmt)
             continue
         here: list[tuple[int, Map]] = []
-        for inside, path in list(_summed_in_rows(stmt, totals)):
+        for inside, path in _summed_in_rows(stmt, totals):
             own = totals[inside]
             into = _row_sum(own, path, arrays)
             arrays[into.array.name] = into.array
@@ -223,17 +229,6 @@ def _total_of(stmt: Stmt, totals: Mapping[str, _Total]) -> _Total | None:
     """The sum whose terms a statement makes, when it is not part of rows."""
     part = only_store(stmt) if isinstance(stmt, Map) else None
     return totals.get(part.array) if part is not None else None
-
-
-def _summed_in_rows(stmt: Stmt, totals: Mapping[str, _Total], path: tuple[Range, ...] = ()
-                    ) -> Iterator[tuple[str, tuple[Range, ...]]]:
-    """The terms made inside a nest of parallel loops, and those loops."""
-    total = _total_of(stmt, totals)
-    if total is not None:
-        yield total.terms, path
-    for block in children(stmt):
-        for inner in block:
-            yield from _summed_in_rows(inner, totals, (*path, stmt.range) if isinstance(stmt, Loop) else path)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from sdfgad.analysis.loops.rows import (
     runs,
     seeds,
     stride,
+    timed,
     touched_bytes,
     touches,
     trips,
@@ -144,7 +145,7 @@ class _Splitter:
         traffic: Counter[str] = Counter()
         first: dict[str, int] = {}
         work = 0
-        for stmt, times in _timed(run):
+        for stmt, times in timed(run):
             count = math.prod(trips(r) for r in stmt.domain)
             work += times * count * len(touches(stmt))
             for name in {t.array for t in touches(stmt)}:
@@ -233,7 +234,7 @@ class _Splitter:
     def _inner_share(self, body: Block, rows: RowNumbering) -> float:
         """The share of the work that has something to vectorise inside a single row."""
         good = total = 0
-        for stmt, times in _timed(body):
+        for stmt, times in timed(body):
             work = times * math.prod(trips(r) for r in stmt.domain) * len(touches(stmt))
             row = rows.turns[id(stmt)][0]
             inner = [self._unevenness(stmt, r.var) for r in stmt.domain if r.var != row and trips(r) >= 8]
@@ -351,7 +352,7 @@ class _Splitter:
                 sum(self.arrays[n].bytes for n in small) < self.limits.far:
             return None
         body = tuple(moved(tiled(s, cut), small, (cut,)) for s in run)
-        counts = [(times, math.prod(trips(r) for r in m.domain)) for m, times in _timed(body)]
+        counts = [(times, math.prod(trips(r) for r in m.domain)) for m, times in timed(body)]
         if sum(n * points for n, points in counts) < self.limits.alone * sum(n for n, _ in counts):
             return None
         names = {n: n if local[n] else fresh(n, self.arrays) for n in small}
@@ -386,12 +387,3 @@ def _numberings(block: Block, arrays: Mapping[str, Array]) -> Iterator[RowNumber
             rows = numbering.numbered(name, dim)
             known |= {(other, at) for other, (at, _) in rows.places.items()}
             yield rows
-
-
-def _timed(block: Block, times: int = 1) -> Iterator[tuple[Map, int]]:
-    """Every map with the number of times loops of the block run it."""
-    for stmt in block:
-        if isinstance(stmt, Map):
-            yield stmt, times
-        for inner in children(stmt):
-            yield from _timed(inner, times * (trips(stmt.range) if isinstance(stmt, Loop) else 1))

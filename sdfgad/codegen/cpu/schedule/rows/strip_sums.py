@@ -1,7 +1,7 @@
 """Sums into elements that move from step to step: each strip of rows has elements of its own."""
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -10,7 +10,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_variables, children, reads, rebuild, writes
+from sdfgad.ir.walk import all_variables, reads, rebuild, statements, with_loops, writes
 from sdfgad.names import fresh, variable
 from sdfgad.thresholds import RowLimits, thresholds
 from sdfgad.transform.clearing.clearings import is_zero, touches
@@ -109,7 +109,7 @@ class _StripsThatSum:
             made[array] = _SumsOfStrips(known[name], loops, _box(arrays[array].shape, taken), total)
         if sum(r.array.bytes for r in made.values()) > _TOGETHER * limits.private:
             return None
-        maps = [s for s, _ in _maps(stmt, ())]
+        maps = [s for s in statements((stmt,)) if isinstance(s, Map)]
         first = {_part(m).array: id(s) for s in reversed(maps) for n, m in sums.items() if _clears(s, n)}
         return cls({n: made[_part(m).array] for n, m in sums.items()}, {n: _part(m) for n, m in sums.items()},
                    frozenset(first.values()))
@@ -145,18 +145,21 @@ def _common_loops(stmt: Stmt, sums: Mapping[str, Map]) -> tuple[Range, ...] | No
     """The parallel loops around all that clears sums of points and adds to them, if that is all there is, and what
     these stand for goes to elements in which neither these loops nor their strips have a say."""
     found: set[tuple[Range, ...]] = set()
-    for inner, path in _maps(stmt, ()):
+    for inner, around in with_loops((stmt,)):
+        if not isinstance(inner, Map):
+            continue
+        path = tuple(s for s in around if isinstance(s, Loop))
         names = (reads(inner) | writes(inner)) & sums.keys()
         if not names:
             continue
-        part, around = only_store(inner), tuple(s.range for s in path if s.parallel)
+        part, shared = only_store(inner), tuple(s.range for s in path if s.parallel)
         if part is None or names != {part.array} or part.array in reads(replace(inner, body=(replace(part, op=None),))):
             return None
         alone = all(s.parallel for s in path) if is_zero(part) else \
             part.op == "+" and _stays(inner, _part(sums[part.array]), path)
         if not alone:
             return None
-        found.add(around)
+        found.add(shared)
     loops = found.pop() if len(found) == 1 else ()
     return loops if loops and all(r.step == 1 and r.trips for r in loops) else None
 
@@ -168,16 +171,6 @@ def _stays(stmt: Map, part: Store, path: tuple[Loop, ...]) -> bool:
     named = {s for i in part.index for s in i.symbols}
     return named <= free | whole.keys() and \
         points(stmt) >= thresholds().own_line * prod(n for v, n in whole.items() if v in named)
-
-
-def _maps(stmt: Stmt, path: tuple[Loop, ...]) -> Iterator[tuple[Map, tuple[Loop, ...]]]:
-    """The maps of a statement with the loops around them."""
-    if isinstance(stmt, Map):
-        yield stmt, path
-    own = (*path, stmt) if isinstance(stmt, Loop) else path
-    for block in children(stmt):
-        for inner in block:
-            yield from _maps(inner, own)
 
 
 def _clears(stmt: Map, name: str) -> bool:

@@ -1,14 +1,14 @@
 """Loops in which whole arrays move no more bytes than rows that stay in the cache."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from math import prod
 
 from sdfgad.analysis.elements.access import interval_env
 from sdfgad.analysis.loops.rows import touches
 from sdfgad.ir.index import Bounds, Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
-from sdfgad.ir.walk import children, statements, writes
+from sdfgad.ir.walk import children, ranges_of, statements, with_loops, writes
 from sdfgad.thresholds import thresholds
 
 
@@ -63,24 +63,17 @@ def _bytes(stmt: Stmt, arrays: Mapping[str, Array]) -> float:
         return max((sum(_bytes(s, arrays) for s in b) for b in children(stmt)), default=0.0)
     size: dict[str, float] = {}
     written: set[str] = set()
-    for inner, path in _maps(stmt, ()):
+    for inner, around in with_loops((stmt,)):
+        if not isinstance(inner, Map):
+            continue
         written |= writes(inner)
         for t in touches(inner):
-            here = _elements(t.index, (*path, *inner.domain), arrays[t.array]) * arrays[t.array].dtype.itemsize
+            array = arrays[t.array]
+            here = _elements(t.index, (*ranges_of(around), *inner.domain), array) * array.dtype.itemsize
             size[t.array] = max(size.get(t.array, 0.0), here)
     private = stmt.private if isinstance(stmt, Loop) else ()
     return sum(n * (2 if name in written else 1) for name, n in size.items()
                if name not in private and n >= thresholds().rows.reuse)
-
-
-def _maps(stmt: Stmt, path: tuple[Range, ...]) -> Iterator[tuple[Map, tuple[Range, ...]]]:
-    """The maps of a statement with the ranges of the loops around them."""
-    if isinstance(stmt, Map):
-        yield stmt, path
-    own = (*path, stmt.range) if isinstance(stmt, Loop) else path
-    for block in children(stmt):
-        for inner in block:
-            yield from _maps(inner, own)
 
 
 def _elements(index: tuple[Ix, ...], domain: tuple[Range, ...], array: Array) -> int:

@@ -9,126 +9,6 @@ from types import MappingProxyType
 from typing import Any
 
 
-def add(a, b):
-    return a + b
-
-
-def sub(a, b):
-    return a - b
-
-
-def mul(a, b):
-    return a * b
-
-
-def truediv(a, b):
-    return a / b
-
-
-def floordiv(a, b):
-    return a // b
-
-
-def mod(a, b):
-    return a % b
-
-
-def power(a, b):
-    return a ** b
-
-
-def matmul(a, b):
-    return a @ b
-
-
-def neg(a):
-    return -a
-
-
-def pos(a):
-    return +a
-
-
-def absolute(a):
-    return abs(a)
-
-
-def lt(a, b):
-    return a < b
-
-
-def le(a, b):
-    return a <= b
-
-
-def gt(a, b):
-    return a > b
-
-
-def ge(a, b):
-    return a >= b
-
-
-def eq(a, b):
-    return a == b
-
-
-def ne(a, b):
-    return a != b
-
-
-def getitem(a, b):
-    return a[b]
-
-
-def lshift(a, b):
-    return a << b
-
-
-def rshift(a, b):
-    return a >> b
-
-
-def and_(a, b):
-    return a & b
-
-
-def or_(a, b):
-    return a | b
-
-
-def xor(a, b):
-    return a ^ b
-
-
-def invert(a):
-    return ~a
-
-
-def not_(a):
-    return not a
-
-
-def truth(a):
-    return bool(a)
-
-
-def is_(a, b):
-    return a is b
-
-
-def is_not(a, b):
-    return a is not b
-
-
-def contains(a, b):
-    return b in a
-
-
-def count_of(a, b):
-    return sum([1 if item is b or item == b else 0 for item in a])
-
-
 def setitem(a, b, c):
     a[b] = c
 
@@ -158,12 +38,43 @@ def itruediv(a, b):
 
 
 BODIES: Mapping[Any, Callable[..., Any]] = MappingProxyType({
-    operator.add: add, operator.sub: sub, operator.mul: mul, operator.truediv: truediv, operator.floordiv: floordiv,
-    operator.mod: mod, operator.pow: power, operator.matmul: matmul, operator.neg: neg, operator.pos: pos,
-    operator.abs: absolute, operator.lt: lt, operator.le: le, operator.gt: gt, operator.ge: ge, operator.eq: eq,
-    operator.ne: ne, operator.getitem: getitem, operator.lshift: lshift, operator.rshift: rshift, operator.and_: and_,
-    operator.or_: or_, operator.xor: xor, operator.invert: invert, operator.is_: is_, operator.is_not: is_not,
-    operator.contains: contains, operator.concat: add, operator.countOf: count_of, operator.setitem: setitem,
-    operator.delitem: delitem, operator.iadd: iadd, operator.isub: isub, operator.imul: imul,
-    operator.itruediv: itruediv, operator.not_: not_, operator.truth: truth, operator.iconcat: iadd})
+    operator.add: lambda a, b: a + b,
+    operator.sub: lambda a, b: a - b,
+    operator.mul: lambda a, b: a * b,
+    operator.truediv: lambda a, b: a / b,
+    operator.floordiv: lambda a, b: a // b,
+    operator.mod: lambda a, b: a % b,
+    operator.pow: lambda a, b: a ** b,
+    operator.matmul: lambda a, b: a @ b,
+    operator.neg: lambda a: -a,
+    operator.pos: lambda a: +a,
+    operator.abs: lambda a: abs(a),
+    operator.lt: lambda a, b: a < b,
+    operator.le: lambda a, b: a <= b,
+    operator.gt: lambda a, b: a > b,
+    operator.ge: lambda a, b: a >= b,
+    operator.eq: lambda a, b: a == b,
+    operator.ne: lambda a, b: a != b,
+    operator.getitem: lambda a, b: a[b],
+    operator.lshift: lambda a, b: a << b,
+    operator.rshift: lambda a, b: a >> b,
+    operator.and_: lambda a, b: a & b,
+    operator.or_: lambda a, b: a | b,
+    operator.xor: lambda a, b: a ^ b,
+    operator.invert: lambda a: ~a,
+    operator.is_: lambda a, b: a is b,
+    operator.is_not: lambda a, b: a is not b,
+    operator.contains: lambda a, b: b in a,
+    operator.concat: lambda a, b: a + b,
+    operator.countOf: lambda a, b: sum([1 if item is b or item == b else 0 for item in a]),
+    operator.setitem: setitem,
+    operator.delitem: delitem,
+    operator.iadd: iadd,
+    operator.isub: isub,
+    operator.imul: imul,
+    operator.itruediv: itruediv,
+    operator.not_: lambda a: not a,
+    operator.truth: lambda a: bool(a),
+    operator.iconcat: iadd,
+})
 """Python's function -> its body."""

@@ -57,9 +57,10 @@ def touches(stmt: Map, path: Sequence[Range]) -> list[Touch]:
     return found
 
 
-def edges(body: Sequence[Map], path: Sequence[Range]) -> list[Edge]:
-    """The dependences of a loop body, within one iteration and between iterations of the innermost loop of `path`."""
-    pairs = product(range(len(body)), range(len(body)))
+def edges(body: Sequence[Map], path: Sequence[Range], pairs: Iterable[tuple[int, int]] | None = None) -> list[Edge]:
+    """The dependences of a loop body, within one iteration and between iterations of the innermost loop of `path`; of
+    some pairs of statements, or all of them."""
+    pairs = product(range(len(body)), range(len(body))) if pairs is None else pairs
     return edges_between([touches(stmt, path) for stmt in body], pairs, len(path))
 
 

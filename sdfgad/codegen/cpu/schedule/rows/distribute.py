@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, product
 
 from sdfgad.analysis.elements.dependence import Edge, edges
 from sdfgad.analysis.loops.numbering import Numberings
@@ -48,7 +48,11 @@ def _distributed(program: Program, loop: Loop, path: tuple[Range, ...]) -> list[
     good = [rows is not None and _stays(written, m, rows) for m in maps]
     if rows is None or all(good) or not any(good):
         return []
-    found = edges(maps, (*path, loop.range))
+    around, pairs = (*path, loop.range), list(product(range(len(maps)), range(len(maps))))
+    found = edges(maps, around, [(a, b) for a, b in pairs if good[a] and good[b]])
+    if not any(e.carried for e in found):
+        return []
+    found += edges(maps, around, [(a, b) for a, b in pairs if not (good[a] and good[b])])
     groups = _groups(good, _circles(len(maps), found), found)
     if len(groups) < 2 or not any(_recurs(g, found) and all(good[k] for k in g) for g in groups):
         return []

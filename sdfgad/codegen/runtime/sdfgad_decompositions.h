@@ -15,56 +15,35 @@ template <class T> using real_of = typename RealOf<T>::type;
 // Columns that LAPACK's blocked routines work on at once: what they ask for beyond the least.
 constexpr int64_t kPanel = 64;
 
-inline int syevd_(int n, double *a, double *w, double *work, int size, double *, int, int *integers, int count) {
-    return LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a, n, w, work, size, integers, count);
-}
-inline int syevd_(int n, float *a, float *w, float *work, int size, float *, int, int *integers, int count) {
-    return LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a, n, w, work, size, integers, count);
-}
-inline int syevd_(int n, z *a, double *w, z *work, int size, double *reals, int room, int *integers, int count) {
-    return LAPACKE_zheevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a, n, w, work, size, reals, room, integers, count);
-}
-inline int syevd_(int n, c *a, float *w, c *work, int size, float *reals, int room, int *integers, int count) {
-    return LAPACKE_cheevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a, n, w, work, size, reals, room, integers, count);
-}
-inline int gesdd_(int m, int n, double *a, double *s, double *u, double *v, int k, double *work, int size, double *,
-                  int *integers) {
-    return LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, s, u, m, v, k, work, size, integers);
-}
-inline int gesdd_(int m, int n, float *a, float *s, float *u, float *v, int k, float *work, int size, float *,
-                  int *integers) {
-    return LAPACKE_sgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, s, u, m, v, k, work, size, integers);
-}
-inline int gesdd_(int m, int n, z *a, double *s, z *u, z *v, int k, z *work, int size, double *reals, int *integers) {
-    return LAPACKE_zgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, s, u, m, v, k, work, size, reals, integers);
-}
-inline int gesdd_(int m, int n, c *a, float *s, c *u, c *v, int k, c *work, int size, float *reals, int *integers) {
-    return LAPACKE_cgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, s, u, m, v, k, work, size, reals, integers);
-}
-inline int geqrf_(int m, int n, double *a, double *tau, double *work, int size) {
-    return LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, m, n, a, m, tau, work, size);
-}
-inline int geqrf_(int m, int n, float *a, float *tau, float *work, int size) {
-    return LAPACKE_sgeqrf_work(LAPACK_COL_MAJOR, m, n, a, m, tau, work, size);
-}
-inline int geqrf_(int m, int n, z *a, z *tau, z *work, int size) {
-    return LAPACKE_zgeqrf_work(LAPACK_COL_MAJOR, m, n, a, m, tau, work, size);
-}
-inline int geqrf_(int m, int n, c *a, c *tau, c *work, int size) {
-    return LAPACKE_cgeqrf_work(LAPACK_COL_MAJOR, m, n, a, m, tau, work, size);
-}
-inline int orgqr_(int m, int n, double *a, const double *tau, double *work, int size) {
-    return LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, m, n, n, a, m, tau, work, size);
-}
-inline int orgqr_(int m, int n, float *a, const float *tau, float *work, int size) {
-    return LAPACKE_sorgqr_work(LAPACK_COL_MAJOR, m, n, n, a, m, tau, work, size);
-}
-inline int orgqr_(int m, int n, z *a, const z *tau, z *work, int size) {
-    return LAPACKE_zungqr_work(LAPACK_COL_MAJOR, m, n, n, a, m, tau, work, size);
-}
-inline int orgqr_(int m, int n, c *a, const c *tau, c *work, int size) {
-    return LAPACKE_cungqr_work(LAPACK_COL_MAJOR, m, n, n, a, m, tau, work, size);
-}
+#define SG_DECOMPOSED(T, letter, by) \
+    inline int geqrf_(int m, int n, T *a, T *tau, T *work, int size) { \
+        return LAPACKE_##letter##geqrf_work(LAPACK_COL_MAJOR, m, n, a, m, tau, work, size); \
+    }
+SG_EACH_TYPE(SG_DECOMPOSED)
+#define SG_DECOMPOSED_REAL(T, letter) \
+    inline int syevd_(int n, T *a, T *w, T *work, int size, T *, int, int *integers, int count) { \
+        return LAPACKE_##letter##syevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a, n, w, work, size, integers, count); \
+    } \
+    inline int gesdd_(int m, int n, T *a, T *s, T *u, T *v, int k, T *work, int size, T *, int *integers) { \
+        return LAPACKE_##letter##gesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, s, u, m, v, k, work, size, integers); \
+    } \
+    inline int orgqr_(int m, int n, T *a, const T *tau, T *work, int size) { \
+        return LAPACKE_##letter##orgqr_work(LAPACK_COL_MAJOR, m, n, n, a, m, tau, work, size); \
+    }
+SG_DECOMPOSED_REAL(double, d) SG_DECOMPOSED_REAL(float, s)
+#define SG_DECOMPOSED_COMPLEX(T, R, letter) \
+    inline int syevd_(int n, T *a, R *w, T *work, int size, R *reals, int room, int *integers, int count) { \
+        return LAPACKE_##letter##heevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a, n, w, work, size, reals, room, integers, \
+                                            count); \
+    } \
+    inline int gesdd_(int m, int n, T *a, R *s, T *u, T *v, int k, T *work, int size, R *reals, int *integers) { \
+        return LAPACKE_##letter##gesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, s, u, m, v, k, work, size, reals, \
+                                            integers); \
+    } \
+    inline int orgqr_(int m, int n, T *a, const T *tau, T *work, int size) { \
+        return LAPACKE_##letter##ungqr_work(LAPACK_COL_MAJOR, m, n, n, a, m, tau, work, size); \
+    }
+SG_DECOMPOSED_COMPLEX(z, double, z) SG_DECOMPOSED_COMPLEX(c, float, c)
 
 // A matrix column by column, as LAPACK has it; `lower`: only that triangle matters.
 template <class T> inline void by_columns(int64_t m, int64_t n, const T *a, int64_t lead, T *held, bool lower = false) {

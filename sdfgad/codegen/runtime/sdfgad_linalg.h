@@ -46,38 +46,23 @@ inline Layout layout(int64_t rows, int64_t columns, int64_t s0, int64_t s1) {
     return {CblasTrans, int(std::max<int64_t>({s1, rows, 1}))};
 }
 
-inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, double scale, const double *a, int lda,
-                  const double *b, int ldb, double beta, double *x, int ldx) {
-    cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, scale, a, lda, b, ldb, beta, x, ldx);
-}
-inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, float scale, const float *a, int lda,
-                  const float *b, int ldb, float beta, float *x, int ldx) {
-    cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, scale, a, lda, b, ldb, beta, x, ldx);
-}
-inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, z scale, const z *a, int lda, const z *b,
-                  int ldb, z beta, z *x, int ldx) {
-    cblas_zgemm(CblasRowMajor, ta, tb, m, n, k, &scale, a, lda, b, ldb, &beta, x, ldx);
-}
-inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, c scale, const c *a, int lda, const c *b,
-                  int ldb, c beta, c *x, int ldx) {
-    cblas_cgemm(CblasRowMajor, ta, tb, m, n, k, &scale, a, lda, b, ldb, &beta, x, ldx);
-}
-inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, double scale, const double *a, int lda, const double *x, int ix,
-                  double beta, double *y, int iy) {
-    cblas_dgemv(CblasRowMajor, t, m, n, scale, a, lda, x, ix, beta, y, iy);
-}
-inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, float scale, const float *a, int lda, const float *x, int ix,
-                  float beta, float *y, int iy) {
-    cblas_sgemv(CblasRowMajor, t, m, n, scale, a, lda, x, ix, beta, y, iy);
-}
-inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, z scale, const z *a, int lda, const z *x, int ix, z beta, z *y,
-                  int iy) {
-    cblas_zgemv(CblasRowMajor, t, m, n, &scale, a, lda, x, ix, &beta, y, iy);
-}
-inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, c scale, const c *a, int lda, const c *x, int ix, c beta, c *y,
-                  int iy) {
-    cblas_cgemv(CblasRowMajor, t, m, n, &scale, a, lda, x, ix, &beta, y, iy);
-}
+// BLAS and LAPACK for each type of numbers, which their names begin with a letter for; `by`: how a factor is passed.
+#define SG_EACH_TYPE(define) define(double, d, ) define(float, s, ) define(z, z, &) define(c, c, &)
+
+#define SG_BLAS_OF(T, letter, by) \
+    inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, T scale, const T *a, int lda, \
+                      const T *b, int ldb, T beta, T *x, int ldx) { \
+        cblas_##letter##gemm(CblasRowMajor, ta, tb, m, n, k, by scale, a, lda, b, ldb, by beta, x, ldx); \
+    } \
+    inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, T scale, const T *a, int lda, const T *x, int ix, T beta, T *y, \
+                      int iy) { \
+        cblas_##letter##gemv(CblasRowMajor, t, m, n, by scale, a, lda, x, ix, by beta, y, iy); \
+    } \
+    inline void trsm_(CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const T *a, int lda, T *b, int ldb) { \
+        const T one = 1; \
+        cblas_##letter##trsm(CblasRowMajor, CblasLeft, u, t, d, m, n, by one, a, lda, b, ldb); \
+    }
+SG_EACH_TYPE(SG_BLAS_OF)
 
 // BLAS takes a scale of zero to mean that the operands do not matter; NaN and infinity in them do. A few rows at a time
 // are worked out: product(first, rows, out).
@@ -155,53 +140,18 @@ inline void gemv(Memory &memory, int64_t m, int64_t n, const T *a, int64_t a0, i
 }
 
 // The forms with `work` in their names: the others look for NaN first, and leave everything as it is where there is one.
-inline int getrf_(int n, double *a, int lda, int *p) { return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, a, lda, p); }
-inline int getrf_(int n, float *a, int lda, int *p) { return LAPACKE_sgetrf_work(LAPACK_COL_MAJOR, n, n, a, lda, p); }
-inline int getrf_(int n, z *a, int lda, int *p) { return LAPACKE_zgetrf_work(LAPACK_COL_MAJOR, n, n, a, lda, p); }
-inline int getrf_(int n, c *a, int lda, int *p) { return LAPACKE_cgetrf_work(LAPACK_COL_MAJOR, n, n, a, lda, p); }
-inline void getrs_(char t, int n, int r, const double *a, int lda, const int *p, double *b, int ldb) {
-    LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
-}
-inline void getrs_(char t, int n, int r, const float *a, int lda, const int *p, float *b, int ldb) {
-    LAPACKE_sgetrs_work(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
-}
-inline void getrs_(char t, int n, int r, const z *a, int lda, const int *p, z *b, int ldb) {
-    LAPACKE_zgetrs_work(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
-}
-inline void getrs_(char t, int n, int r, const c *a, int lda, const int *p, c *b, int ldb) {
-    LAPACKE_cgetrs_work(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
-}
-inline int getri_(int n, double *a, int lda, const int *p, double *work, int size) {
-    return LAPACKE_dgetri_work(LAPACK_COL_MAJOR, n, a, lda, p, work, size);
-}
-inline int getri_(int n, float *a, int lda, const int *p, float *work, int size) {
-    return LAPACKE_sgetri_work(LAPACK_COL_MAJOR, n, a, lda, p, work, size);
-}
-inline int getri_(int n, z *a, int lda, const int *p, z *work, int size) {
-    return LAPACKE_zgetri_work(LAPACK_COL_MAJOR, n, a, lda, p, work, size);
-}
-inline int getri_(int n, c *a, int lda, const int *p, c *work, int size) {
-    return LAPACKE_cgetri_work(LAPACK_COL_MAJOR, n, a, lda, p, work, size);
-}
-inline int potrf_(int n, double *a, int lda) { return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, lda); }
-inline int potrf_(int n, float *a, int lda) { return LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', n, a, lda); }
-inline int potrf_(int n, z *a, int lda) { return LAPACKE_zpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, lda); }
-inline int potrf_(int n, c *a, int lda) { return LAPACKE_cpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, lda); }
-
-inline void trsm_(CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const double *a, int lda, double *b, int ldb) {
-    cblas_dtrsm(CblasRowMajor, CblasLeft, u, t, d, m, n, 1.0, a, lda, b, ldb);
-}
-inline void trsm_(CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const float *a, int lda, float *b, int ldb) {
-    cblas_strsm(CblasRowMajor, CblasLeft, u, t, d, m, n, 1.0f, a, lda, b, ldb);
-}
-inline void trsm_(CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const z *a, int lda, z *b, int ldb) {
-    z one = 1;
-    cblas_ztrsm(CblasRowMajor, CblasLeft, u, t, d, m, n, &one, a, lda, b, ldb);
-}
-inline void trsm_(CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const c *a, int lda, c *b, int ldb) {
-    c one = 1;
-    cblas_ctrsm(CblasRowMajor, CblasLeft, u, t, d, m, n, &one, a, lda, b, ldb);
-}
+#define SG_LAPACK_OF(T, letter, by) \
+    inline int getrf_(int n, T *a, int lda, int *p) { \
+        return LAPACKE_##letter##getrf_work(LAPACK_COL_MAJOR, n, n, a, lda, p); \
+    } \
+    inline void getrs_(char t, int n, int r, const T *a, int lda, const int *p, T *b, int ldb) { \
+        LAPACKE_##letter##getrs_work(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb); \
+    } \
+    inline int getri_(int n, T *a, int lda, const int *p, T *work, int size) { \
+        return LAPACKE_##letter##getri_work(LAPACK_COL_MAJOR, n, a, lda, p, work, size); \
+    } \
+    inline int potrf_(int n, T *a, int lda) { return LAPACKE_##letter##potrf_work(LAPACK_COL_MAJOR, 'U', n, a, lda); }
+SG_EACH_TYPE(SG_LAPACK_OF)
 
 // Where factors have a pivot of zero, nothing is solved with them. With NaN or infinity in it a matrix counts as none that
 // is singular: BLAS factorises the transpose, which may meet such a pivot where NumPy meets none.

@@ -1,12 +1,14 @@
 """Sums made in a wider type than the array that keeps them, with an element for each iteration of the loop around."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from sdfgad.ir.expr import Call, Load
+from sdfgad.ir.expr import Call, Load, rewrite
 from sdfgad.ir.index import Ix
-from sdfgad.ir.program import Array, Map
-from sdfgad.ir.walk import map_accesses, places_of
+from sdfgad.ir.program import Array, Let, Map, Store
+from sdfgad.ir.walk import places_of
+from sdfgad.names import fresh
 from sdfgad.transform.normal.expand import iteration_slots
 from sdfgad.transform.normal.temporaries import Body, LoopScope, Role, role_of
 from sdfgad.transform.spelling import only_store
@@ -14,11 +16,12 @@ from sdfgad.transform.spelling import only_store
 
 def version_wide_sums(body: Body, scope: LoopScope) -> tuple[Body, dict[str, Array]] | None:
     """for i: { t[j] = 0 ; t[j] += f(i, j) ; y[i, j] = float32(t[j]) }
-    ->   for i: { t[i, j] = 0 ; t[i, j] += f(i, j) ; y[i, j] = float32(t[i, j]) }
+    ->   for i: { s[i, j] = 0 ; s[i, j] += f(i, j) ; y[i, j] = float32(s[i, j]) }
 
     The iterations no longer wait for each other because of `t`, which cannot be added up in `y` itself: there every
-    addition would be rounded. For a temporary of the body alone that is read by one such copy, and has no more elements
-    in all iterations than `y`. Also returns the temporaries as they are now; None where there is no such sum.
+    addition would be rounded. For a temporary that only the body reads, in one such copy, and that has no more elements
+    in all iterations than `y`. What is stored into it elsewhere stays. Also returns the new arrays; None where there is
+    no such sum.
     """
     slots = iteration_slots(scope.path[-1:])
     if slots is None:
@@ -28,12 +31,24 @@ def version_wide_sums(body: Body, scope: LoopScope) -> tuple[Body, dict[str, Arr
     wide = [n for n in scope.private if n in places and _rounded_into(body, role_of(body, n, places[n]), scope, extent)]
     if not wide:
         return None
-    versions = {n: replace(scope.arrays[n], shape=(extent, *scope.arrays[n].shape)) for n in wide}
+    names = {n: fresh(f"{n}_each", scope.arrays) for n in wide}
+    versions = {names[n]: replace(scope.arrays[n], name=names[n], shape=(extent, *scope.arrays[n].shape)) for n in wide}
+    return [_versioned(stmt, names, position) for stmt in body], versions
 
-    def place(name: str, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
-        return (position, *index) if name in versions else index
 
-    return [m for s in body if isinstance(m := map_accesses(s, place), Map)], versions
+def _versioned(stmt: Map, names: Mapping[str, str], position: Ix) -> Map:
+    """The statement with the elements that belong to an iteration in the place of those of some arrays."""
+
+    def load(e: object) -> Load | None:
+        return Load(names[e.array], (position, *e.index), e.dtype) if isinstance(e, Load) and e.array in names else None
+
+    def part(p: Let | Store) -> Let | Store:
+        p = replace(p, expr=rewrite(p.expr, load))
+        if isinstance(p, Let) or p.array not in names:
+            return p
+        return replace(p, array=names[p.array], index=(position, *p.index))
+
+    return replace(stmt, body=tuple(part(p) for p in stmt.body))
 
 
 def _rounded_into(body: Body, role: Role | None, scope: LoopScope, extent: int) -> bool:

@@ -82,6 +82,20 @@ def densities_and_given_bins(x, A):
             np.histogram(A, [-1.0, 0.0, 0.25], weights=A), np.histogram(x, edges, density=True)]
 
 
+@case(A34[0], A34[1], A34.astype(np.float32))
+def histograms_of_two_variables(x, y, f):
+    edges = [np.array([-0.5, 0.0, 0.9]), np.array([-1.0, 0.1, 0.2, y[2]])]
+    return [np.histogram2d(x, y, 3), np.histogram2d(x, y, (2, 3), weights=x * y), np.histogram2d(x, y, edges),
+            np.histogram2d(x, y, [2, edges[0]], range=((-1.0, 1.0), (0.0, 1.0)), density=True),
+            np.histogram2d(x, y, edges[0]), np.histogram2d(x, x * 0, 2), np.histogram2d(f[0], f[1], 2, weights=f[2])]
+
+
+@case(V6)
+def correlations_of_what_is_the_same(x):
+    table = np.corrcoef(np.stack([x, 3 * x, x + 0.1, -x / 7]))
+    return [np.isfinite(np.sqrt(1 - np.abs(table))), table, np.corrcoef(x * 1j, x)]
+
+
 @case(V6, np.array([0, 1, 1, 2, 0, 1]), A34, UNEVEN)
 def counts_lines_and_tables(x, n, A, places):
     return [np.bincount(n, weights=x, minlength=4), np.bincount(n, minlength=3),

@@ -344,7 +344,7 @@ def covariance_of_rows(rows, ddof):
 
 def correlation_of(table):
     scale = np.sqrt(np.diag(table))
-    return table / scale[:, None] / scale
+    return np.clip(table / scale[:, None] / scale, -1, 1)
 
 
 def numbered(numbers, mask):

@@ -122,7 +122,11 @@ def corrcoef(x, y=None, rowvar=True):
     if np.ndim(c) == 0:
         return c / c
     d = np.sqrt(np.real(np.diag(c)))
-    return c / d[:, None] / d[None, :]
+    c = c / d[:, None] / d[None, :]
+    # Rounding may leave the range, where distances (`sqrt(1 - c)`) have no value.
+    if c.dtype.kind == "c":
+        return np.clip(np.real(c), -1, 1) + 1j * np.clip(np.imag(c), -1, 1)
+    return np.clip(c, -1, 1)
 
 
 def histogram(a, bins=10, range=None, weights=None, density=None):
@@ -147,14 +151,47 @@ def histogram(a, bins=10, range=None, weights=None, density=None):
 
 
 def _even_bins(values, bins, range):
-    low, high = (np.min(values), np.max(values)) if range is None else range
-    low, high = low * 1.0, high * 1.0
-    if low == high:
-        low, high = low - 0.5, high + 0.5
+    low, high = _ends(values, range)
     edges = np.linspace(low, high, bins + 1).astype(values.dtype if values.dtype.kind == "f" else np.float64)
     k = np.minimum(((values - low) / (high - low) * bins).astype(np.int64), bins - 1)
     k = k - (values < edges[k])
     return edges, k + ((values >= edges[k + 1]) & (k != bins - 1)), low, high
+
+
+def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
+    each = bins if isinstance(bins, (list, tuple)) and len(bins) == 2 else (bins, bins)
+    edges, places = [], []
+    for k, values in enumerate((np.ravel(np.asarray(x)), np.ravel(np.asarray(y)))):
+        line = _edges(values, each[k], None if range is None else range[k])
+        at = np.searchsorted(line, values, "right")
+        edges.append(line)
+        places.append(np.where(values == line[-1], at - 1, at))
+    # What is out of range goes to a rim of bins.
+    counts = np.zeros((edges[0].shape[0] + 1, edges[1].shape[0] + 1))
+    np.add.at(counts, (places[0], places[1]), 1.0 if weights is None else np.ravel(np.asarray(weights)))
+    counts = counts[1:-1, 1:-1]
+    if density:
+        widths = [line[1:] - line[:-1] for line in edges]
+        counts = counts / widths[0][:, None] / widths[1] / np.sum(counts)
+    return counts, edges[0], edges[1]
+
+
+def _edges(values, bins, range):
+    """The ends of bins, which are given themselves or by their number."""
+    if np.ndim(bins) > 0:
+        return np.asarray(bins)
+    if beyond(bins, 1, np.inf):
+        raise ValueError("no bins")
+    low, high = _ends(values, range)
+    return np.linspace(low, high, bins + 1)
+
+
+def _ends(values, range):
+    low, high = (np.min(values), np.max(values)) if range is None else range
+    low, high = low * 1.0, high * 1.0
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return low, high
 
 
 def _periodic(x, xp, fp, period):

@@ -24,6 +24,7 @@ from sdfgad.frontend.masking import (
     check_cast,
     is_mask,
     is_stored,
+    mask_key,
     masked,
     of_columns,
     over_mask,
@@ -37,6 +38,7 @@ from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
     Block,
+    IntValue,
     ListValue,
     Masked,
     MaskPlaces,
@@ -55,6 +57,7 @@ def subscript(ctx: Context, base: ArrayValue, items: Value, any_order: bool = Fa
     """`base[items]`; `any_order`: what a mask chooses may come in an order that is not NumPy's."""
     if is_at_selected(base, items):
         return _gather_selected(ctx, base, items)
+    base, items = for_flag(ctx, base, items)
     parts = expand_items(ctx, base, items)
     if any(is_mask(p) for p in parts):
         return selected(ctx, base, parts, any_order)
@@ -64,6 +67,16 @@ def subscript(ctx: Context, base: ArrayValue, items: Value, any_order: bool = Fa
     if not view.shape and all(is_int(p) for p in parts) and Ellipsis not in _items(items):
         return scalar_of(ctx, view)
     return view
+
+
+def for_flag(ctx: Context, base: ArrayValue, items: Value) -> tuple[ArrayValue, Value]:
+    """`x[flag]`, a boolean of the run   ->   `x[None][mask]`, a mask of one element"""
+    if not isinstance(items, ArrayValue) or items.dtype.kind != "b" or items.shape:
+        return base, items
+    known = mask_key(ctx, items)
+    mask = ctx.builder.fresh_copy(as_array(ctx, ctx.invoke(ctx, np.reshape, [items, (1,)], {})), "mask")
+    ctx.builder.formulas.hold(mask.view.array, known, tuple(ctx.builder.regions))
+    return basic(ctx, base, (None, *[slice(None)] * base.ndim)), mask
 
 
 def _is_selected(base: ArrayValue, items: tuple, k: int) -> bool:
@@ -266,12 +279,14 @@ def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayVal
 def write(ctx: Context, base: Value, items: Value, value: Value, any_order: bool = False) -> None:
     """`base[items] = value`; `any_order`: the value is a number, or was read with `any_order` from there."""
     if not isinstance(base, ViewValue) or base.scalar:
-        raise ctx.refuse(f"an assignment into {describe(base)}", "assign to an element or slice of a named array",
-                         "SG105")
+        number = is_number(base) or isinstance(base, IntValue) or isinstance(base, ArrayValue) and base.scalar
+        told = f"an assignment into {describe(base)}", "assign to an element or slice of a named array", "SG105"
+        raise ctx.raises(TypeError, *told) if number else ctx.refuse(*told)
     check_writable(ctx, base)
     if is_at_selected(base, items):
         _write_selected(ctx, base, items, value)
         return
+    base, items = for_flag(ctx, base, items)
     parts = expand_items(ctx, base, items)
     if any(is_mask(p) for p in parts):
         columns = of_columns(parts)

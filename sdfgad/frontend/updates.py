@@ -17,7 +17,7 @@ from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.halves import is_half, now, write_half
 from sdfgad.frontend.in_place import ask_for_arrays
-from sdfgad.frontend.indexing import expand_items, is_at_selected, subscript, write
+from sdfgad.frontend.indexing import expand_items, for_flag, is_at_selected, subscript, write
 from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.masking import CHOSEN, check_cast, is_stored, write_masked
 from sdfgad.frontend.meshes import Mesh, part_of_mesh, put_at_places, write_mesh
@@ -242,6 +242,7 @@ def _update_elements(ctx: Context, base: ArrayValue, items: Value, ufunc: np.ufu
     if isinstance(items, Mesh) and isinstance(base, ViewValue):
         write_mesh(ctx, base, items, arithmetic.binary(ctx, ufunc, part_of_mesh(ctx, base, items), value))
         return
+    base, items = for_flag(ctx, base, items)
     old = subscript(ctx, base, items, any_order=is_number(value))
     if isinstance(old, ViewValue) and not old.scalar:
         update(ctx, old, ufunc, value)

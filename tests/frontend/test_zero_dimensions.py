@@ -9,7 +9,7 @@ import pytest
 
 import sdfgad
 from sdfgad.errors import UnsupportedError
-from tests.frontend.checking import check
+from tests.frontend.checking import check, check_both_modes
 from tests.frontend.programs import V6, Case, collector
 
 STEP = np.array(0.1)
@@ -181,6 +181,37 @@ def one_of_two_from_a_helper(x, dt):
     y = either(dt)
     y *= 2.0
     return np.sum(x) * dt * y
+
+
+def angle_from(x, y, t):
+    """As in pymap3d: flags of numbers select from numbers and arrays without dimensions."""
+    r = np.hypot(np.asarray(x), y)
+    beta = np.empty_like(r)
+    bad = np.isclose(r, 0) | (r > 2.0)
+    beta[~bad] = np.arctan(r[~bad] / t[~bad])
+    beta[~bad] += np.sin(beta[~bad]) * np.sum(t[~bad])
+    beta[bad] = np.pi / 2
+    return beta
+
+
+def near_zero(e):
+    try:
+        e[abs(e) < 1e-3] = 0.0
+    except TypeError:
+        if abs(e) < 1e-3:
+            e = 0.0
+    return e
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_flags_of_the_run_select_all_or_nothing(sign: float) -> None:
+    def rows(v):
+        t = v.copy()
+        t[v[0] > 0] *= 2.0
+        return np.sum(t[v[1] > 0]) + angle_from(v[0], v[1], v[2]) + near_zero(v[2] * 2.0) + np.sum(t)
+
+    check_both_modes(rows, (V6 * sign,))
+    check_both_modes(rows, (5.0 * V6,))
 
 
 def one_for_the_other(x, dt):

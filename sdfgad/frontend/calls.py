@@ -21,7 +21,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import dtype_of
 from sdfgad.frontend.elementwise import constant_array, describe, fold
 from sdfgad.frontend.growing import as_list
-from sdfgad.frontend.ignored import of_readings
+from sdfgad.frontend.ignored import is_loop_of, looped, of_readings
 from sdfgad.frontend.inlining import own_code, run_in_place
 from sdfgad.frontend.keyed import SetValue
 from sdfgad.frontend.known import (
@@ -97,6 +97,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return of_text(ctx, callee, arguments, keywords)
     if of_readings(callee, (*arguments, *keywords.values())):
         return Reading()
+    if is_loop_of(callee):
+        return looped(ctx, callee, arguments, keywords)
     if (made := _made_outside(callee)) is not None:
         return _native(ctx, callee, made[0], [*made[1], *arguments], keywords)
     if (owner := factors.solver(callee)) is not None:

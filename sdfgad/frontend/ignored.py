@@ -6,7 +6,7 @@ import logging
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 
@@ -67,6 +67,31 @@ def _harmless(ctx: Context, node: ast.AST) -> bool:
     library = (getattr(callee, "__module__", None) or "").split(".")[0] in ("numpy", "math", "time")
     return getattr(callee, "__name__", "") not in CHANGES and (
         library or isinstance(callee, (BuiltinFunctionType, type, np.ufunc)))
+
+
+_BARS: Mapping[str, str] = MappingProxyType({
+    "tqdm": "tqdm", "trange": "tqdm", "tqdm_notebook": "tqdm", "tnrange": "tqdm", "track": "rich", "prange": "numba"})
+"""What is looped over through something that shows how far it is, or by threads: names, and their packages."""
+
+
+def is_loop_of(callee: Value) -> bool:
+    """Whether a call gives what it is given, to be looped over."""
+    name = getattr(callee, "__name__", None)
+    return isinstance(name, str) and name in _BARS and (
+        str(getattr(callee, "__module__", "")).split(".")[0] == _BARS[name])
+
+
+def looped(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """What is looped over; nobody is told how far it is."""
+    name = callee.__name__
+    if name != "prange" and ctx.here is not None and not ctx.builder.quiet:
+        ctx.ignored[f"{name} (line {ctx.here.line})"] = None
+    if name.endswith("range"):
+        return ctx.invoke(ctx, range, arguments, {})
+    items = [*arguments[:1], *(keywords[n] for n in ("iterable", "sequence") if n in keywords)]
+    if not items or items[0] is None:
+        raise ctx.refuse(f"a {name} of nothing", f"loop over it: for item in {name}(items)", "SG102")
+    return items[0]
 
 
 def tell(ignored: Mapping[str, None], name: str) -> None:

@@ -1,4 +1,4 @@
-"""Attributes of values, methods of lists, and NumPy's subscripted helpers."""
+"""Attributes of values, and methods of lists."""
 from __future__ import annotations
 
 import functools
@@ -19,7 +19,7 @@ from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.bodies.mapping import item
 from sdfgad.frontend.classes import Parent, of_parent
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift, promote
+from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
 from sdfgad.frontend.factors import is_sparse_factors, solve
 from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.in_place import ask_for_arrays
@@ -331,46 +331,3 @@ def of_text(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     except (TypeError, ValueError, IndexError, KeyError) as error:
         raise ctx.refuse(f"a text operation that fails: {error}", code="SG102") from error
     return ListValue(list(found), len(ctx.builder.regions)) if isinstance(found, list) else found
-
-
-def index_trick(ctx: Context, base: Any, items: Value) -> Value:
-    """`np.mgrid[...]`, `np.ogrid[...]`, `np.s_[...]`, `np.r_[...]` and `np.c_[...]`."""
-    if base is np.s_ or base is np.index_exp:
-        return items if base is np.s_ or isinstance(items, tuple) else (items,)
-    if base is np.r_ or base is np.c_:
-        return _joined(ctx, base, items if isinstance(items, tuple) else (items,))
-    if base is not np.mgrid and base is not np.ogrid:
-        raise ctx.refuse(f"a subscript of {type(base).__name__}", "use np.concatenate or np.stack", "SG101")
-    slices = items if isinstance(items, tuple) else (items,)
-    vectors = [_grid_line(ctx, s) for s in slices]
-    if base is np.mgrid:
-        grids = ctx.invoke(ctx, np.meshgrid, vectors, {"indexing": "ij"})
-        return ctx.invoke(ctx, np.stack, [grids], {}) if isinstance(items, tuple) else vectors[0]
-    count = len(vectors)
-    open_ = [ctx.invoke(ctx, np.reshape, [v, tuple(-1 if k == j else 1 for j in range(count))], {})
-             for k, v in enumerate(vectors)]
-    return tuple(open_) if isinstance(items, tuple) else open_[0]
-
-
-def _joined(ctx: Context, base: Any, items: tuple) -> Value:
-    """Arrays, numbers and ranges side by side; `np.c_` makes columns of vectors."""
-    if any(isinstance(i, str) for i in items):
-        raise ctx.refuse("a subscript of np.r_ or np.c_ with a string", "use np.concatenate or np.stack", "SG101")
-    parts = tuple(_grid_line(ctx, i) if hasattr(i, "step") else i for i in items)
-    weak = [is_number(i) or isinstance(i, IntValue) or getattr(i, "weak", False) for i in parts]
-    given, parts = parts, tuple(as_array(ctx, ctx.invoke(ctx, np.atleast_1d, [p], {})) for p in parts)
-    if any(p.ndim > 2 for p in parts):
-        raise ctx.refuse("a subscript of np.r_ or np.c_ with more than two dimensions", "use np.concatenate", "SG101")
-    if base is np.c_:
-        return ctx.invoke(ctx, np.column_stack, [parts], {})
-    kind = promote(ctx, [as_array(ctx, g) if w else p for g, p, w in zip(given, parts, weak, strict=True)])
-    return ctx.invoke(ctx, np.concatenate, [parts], {"dtype": kind})
-
-
-def _grid_line(ctx: Context, part: Value) -> Value:
-    if not hasattr(part, "step"):
-        raise ctx.refuse("a grid that is not made of slices", code="SG105")
-    start = 0 if part.start is None else part.start
-    if isinstance(part.step, complex):
-        return ctx.invoke(ctx, np.linspace, [start, part.stop, int(abs(part.step))], {})
-    return ctx.invoke(ctx, np.arange, [start, part.stop, 1 if part.step is None else part.step], {})

@@ -21,6 +21,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.grown import columns
 from sdfgad.frontend.ignored import ignore, is_ignored
+from sdfgad.frontend.index_tricks import index_trick
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.keyed import Numbered
 from sdfgad.frontend.known import is_known, of_objects
@@ -295,7 +296,7 @@ def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) ->
         except IndexError as error:
             raise ctx.raises(IndexError, str(error), code="SG105") from error
     if hasattr(base, "__getitem__") and type(base).__module__.startswith("numpy.lib"):
-        return attributes.index_trick(ctx, base, items)
+        return index_trick(ctx, base, items)
     if isinstance(base, IntValue) and items == () or isinstance(base, type) and hasattr(base, "__class_getitem__"):
         return base  # a number of NumPy's, as an array without axes; a class of whatever types
     raise ctx.refuse(f"a subscript of {describe(base)}", code="SG105")

@@ -160,7 +160,11 @@ def partly_missing(A):
 
 @case(V6, A34, V4)
 def joins_and_cuts(x, A, v):
-    return [np.r_[x, 1.0, x], np.r_[A, A], np.c_[x, x], np.c_[A.T, v], np.block([[A, A], [A, 2 * A]]), np.block([x, x]),
+    both = [np.r_["0,2", x, x[::-1]], np.r_["1,2,0", x, 2 * x], np.r_["-1", A, A], np.r_["1,3,1", A, A[:1]],
+            np.r_["1,2", 0:6, x], np.r_["0,2,0", 0:6, x, 1.0], np.r_["1,3,-2", A, 2 * A],
+            np.c_[np.stack([A, A]), np.stack([A, A])]]
+    return [*both, np.r_[x, 1.0, x], np.r_[A, A], np.c_[x, x], np.c_[A.T, v], np.block([[A, A], [A, 2 * A]]),
+            np.block([x, x]),
             np.delete(x, 1), np.delete(A, [0, -1], axis=1), np.insert(x, 2, 7.0), np.insert(x, 0, v), np.diagflat(A),
             np.vander(x), np.vander(x, 3, increasing=True), np.vander(I6, 2), np.hanning(6) * x]
 
@@ -293,12 +297,14 @@ def test_functions_of_scipy():
     (lambda x: np.sum(np.insert(x, [0, 1], [2.0, 3.0, 4.0])), "several places"),
     (lambda x: np.sum(np.unique(x, return_counts=True)[1]), "the counts"),
     (lambda x: np.sum(np.abs(np.fft.fft(x, norm="other"))), "scaling"),
-    (lambda x: np.sum(np.r_["r", x]), "string"),
+    (lambda x: np.sum(np.r_["r", x]), "matrices"),
+    (lambda x: np.sum(np.r_[x, "0"]), "axis first"),
+    (lambda x: np.sum(np.r_["0,2,5", x]), "np.reshape"),
     (lambda x: np.einsum("...i->", np.outer(x, x)), "ellipsis"),
     (lambda x: np.sum(np.block([[[x]]])), "more than two"),
     (lambda x: x[bisect.bisect([(0.1, 0), (0.2, 1)], (x[0], 0))], "not numbers"),
     (lambda x: x[bisect.bisect([0.1, 0.2], x[0], key=abs)], "'key'"),
-], ids=["quantile", "insert_rows", "insert", "unique", "fft", "r_", "einsum", "block", "bisect",
+], ids=["quantile", "insert_rows", "insert", "unique", "fft", "r_", "r_late", "r_far", "einsum", "block", "bisect",
         "bisect_key"])
 def test_refused(program, says):
     with pytest.raises(sdfgad.UnsupportedError, match=says):

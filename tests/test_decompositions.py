@@ -201,7 +201,7 @@ def test_no_number_for_vectors_of_equal_eigenvalues(a):
     assert not np.isfinite(found).all()
 
 
-@pytest.mark.parametrize("function", [lambda a: np.linalg.svd(a), lambda a: np.linalg.qr(a, mode="complete"),
+@pytest.mark.parametrize("function", [lambda a: np.linalg.svd(a), lambda a: np.linalg.qr(a + 0j, mode="complete"),
                                       lambda a: np.linalg.eigh(a), lambda a: np.linalg.eig(a)],
                          ids=["svd", "qr", "eigh", "eig"])
 def test_refused(function):
@@ -222,8 +222,36 @@ def test_the_triangle_beside_a_square_factor():
         value, found = sdfgad.value_and_grad(complete_triangles)(a)
     np.testing.assert_allclose(value, complete_triangles(a), rtol=1e-12)
     np.testing.assert_allclose(found, numerical_gradient(complete_triangles, (a,)), rtol=1e-7, atol=1e-8)
-    with pytest.raises(sdfgad.UnsupportedError, match="whose last columns may be any"):
-        sdfgad.grad(lambda a: np.sum(np.linalg.qr(a, mode="complete")[0]))(a)
+
+
+def square_factors(a):
+    q, _ = np.linalg.qr(a, mode="complete")
+    full = scipy.linalg.qr(a[:, :2])[0]
+    return np.sum(q * np.cos(np.arange(16.0).reshape(4, 4))) + np.sum(full[:, 2:] ** 3 * np.arange(4.0)[:, None])
+
+
+@pytest.mark.parametrize("a", [drawn(4, 3), np.float32(drawn(4, 3)), np.eye(4, 3) + 0.1 * drawn(4, 3).round(1)])
+def test_square_factors(a):
+    """Those of LAPACK, whose reflections have a derivative."""
+    with interpreted():
+        value, found = sdfgad.value_and_grad(square_factors)(a)
+    loose = 1e-4 if a.dtype == np.float32 else 1e-11
+    np.testing.assert_allclose(value, square_factors(a), rtol=loose)
+    wanted = numerical_gradient(square_factors, (np.float64(a),))
+    np.testing.assert_allclose(found, wanted, rtol=loose * 1e3, atol=loose * 1e2)
+
+
+def test_square_factors_of_what_is_a_triangle():
+    """LAPACK leaves such columns alone: what does not depend on the choice of the last columns has its derivative."""
+    def beside(a):
+        q, _ = np.linalg.qr(a, mode="complete")
+        return np.sum((q[:, 2:] @ q[:, 2:].T) * np.arange(16.0).reshape(4, 4))
+
+    a = np.array([[2.0, 1.0], [0.0, -3.0], [0.0, 0.0], [0.0, 0.0]])
+    with interpreted():
+        q, found = sdfgad.forward(lambda a: np.linalg.qr(a, mode="complete")[0])(a), sdfgad.grad(beside)(a)
+    np.testing.assert_allclose(q, np.linalg.qr(a, mode="complete")[0], atol=1e-15)
+    np.testing.assert_allclose(found, numerical_gradient(beside, (a,)), atol=1e-7)
 
 
 def test_numbers_that_are_not_finite_have_no_eigenvalues():

@@ -58,9 +58,9 @@ class Triangular(NamedTuple):
 
 
 class SquareFactor(Opaque):
-    """Q in the place of what `mode="complete"` gives: the first columns alone are a function of the matrix."""
+    """Q in the place of what `mode="complete"` gives of a complex matrix."""
 
-    described = "the square factor Q of a matrix with more rows than columns, whose last columns may be any,"
+    described = "the square factor Q of a complex matrix with more rows than columns"
 
 
 def of_each(ctx: Context, function: Any, stack: ArrayValue, shapes: Sequence[Sequence[Ix | int]],
@@ -255,8 +255,11 @@ def qr(ctx: Context, a: Value, mode: Value = "reduced") -> Value:
         parts = _parts(ctx, "qr", matrix, m + n)
         factors = Triangular(_rows(ctx, parts, 0, m), _rows(ctx, parts, m, m + n))
     if tall:
-        below = ctx.invoke(ctx, np.zeros, [(m - n, n)], {"dtype": as_array(ctx, factors.R).dtype})
-        return Triangular(SquareFactor(), ctx.invoke(ctx, np.concatenate, [(factors.R, below)], {}))
+        kind = as_array(ctx, factors.R).dtype
+        below = ctx.invoke(ctx, np.zeros, [(m - n, n)], {"dtype": kind})
+        whole = SquareFactor() if kind.kind == "c" else ctx.invoke(
+            ctx, matrix_bodies.complete_q, [matrix, factors.Q], {})
+        return Triangular(whole, ctx.invoke(ctx, np.concatenate, [(factors.R, below)], {}))
     return factors.R if mode == "r" else factors
 
 

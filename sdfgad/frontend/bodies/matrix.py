@@ -94,6 +94,26 @@ def wide_qr(a):
     return q, np.concatenate((r, np.conjugate(q.T) @ a[:, m:]), axis=1)
 
 
+def complete_q(a, q):
+    """Q with columns for all rows: those of the triangle, and behind them what the reflections of LAPACK give.
+
+    A. S. Householder, Unitary triangularization of a nonsymmetric matrix, 1958. Where a column has nothing below its
+    diagonal LAPACK leaves it alone: so does a reflection that is turned around, and that one has a derivative.
+    """
+    m, n = a.shape
+    all_of_it, rest = np.eye(m, dtype=q.dtype), a.astype(q.dtype)
+    for k in range(n):
+        x = rest[k:, k].copy()
+        below = np.sum(x[1:] * x[1:])
+        size = np.sqrt(x[0] * x[0] + below)
+        x[0] = np.where(size == 0, 1.0, x[0] + np.copysign(size, x[0]))
+        share = 2.0 / np.sum(x * x)
+        rest[k:] = rest[k:] - share * np.outer(x, x @ rest[k:])
+        all_of_it[:, k:] = all_of_it[:, k:] - share * np.outer(all_of_it[:, k:] @ x, x)
+        all_of_it[:, k] = np.where(below == 0, -1.0, 1.0) * all_of_it[:, k]
+    return np.concatenate((q, all_of_it[:, n:]), axis=1)
+
+
 def truncated_pinv(a, cut):
     """`np.linalg.pinv` with a tolerance that may drop singular values other than zero. Where it does, the slope at
     constant rank is that of another function."""
@@ -175,7 +195,8 @@ def matrix_norm(x, keepdims=False, ord="fro"):
     return norm(x, ord, (-2, -1), keepdims)
 
 
-PARTS = (each, single, solve_each, svdvals, rows, real_row, adjoint, wide_qr, truncated_pinv, least_squares)
+PARTS = (each, single, solve_each, svdvals, rows, real_row, adjoint, wide_qr, complete_q, truncated_pinv,
+         least_squares)
 """What rules run here in place of a call."""
 
 

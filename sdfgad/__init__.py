@@ -26,6 +26,7 @@ if _typing.TYPE_CHECKING:
         GradientMismatchError,
         InvariantError,
         MemoryLimitError,
+        NanError,
         OutOfBoundsError,
         OutputError,
         PeakWarning,

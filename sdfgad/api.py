@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
@@ -312,12 +313,8 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
     MemoryLimitError when no plan keeps the limit, PlanNotExecutable for the plan of another program, ToolchainError
     without a working compiler.
     """
-    options: dict[str, Any] = {
-        "wrt": wrt, "argnums": argnums, "output": output, "reduce": reduce, "has_aux": has_aux,
-        "memory_limit": memory_limit, "device": device, "plan": plan, "donate": donate, "store": store,
-        "recompute": recompute, "snapshot": snapshot, "spill": spill, "source": source,
-        "objective": objective, "distribute": distribute, "comm": comm, "grid": grid, "gather": gather,
-        "deterministic": deterministic, "replicated": replicated}
+    options = dict(locals())
+    del options["fn"]
     return functools.partial(_gradient_of, **options) if fn is None else _gradient_of(fn, **options)
 
 
@@ -340,6 +337,9 @@ def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     """
     make: Callable[..., Any] = functools.partial(_gradient_of, value=True, **options)
     return make if fn is None else make(fn)
+
+
+value_and_grad.__signature__ = inspect.signature(grad)  # type: ignore[attr-defined]  # for help() and completion
 
 
 @shortened

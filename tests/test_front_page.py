@@ -1,7 +1,9 @@
 """What `import sdfgad` gives: its names, its log, and where its warnings point."""
 from __future__ import annotations
 
+import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +31,17 @@ def test_no_other_names() -> None:
     assert set(listed) == set(sdfgad.__all__)
     for name in sdfgad.__all__:
         assert not isinstance(getattr(sdfgad, name), ModuleType) or name == "errors"
+
+
+def test_editors_and_the_reference_know_every_name() -> None:
+    """Names are loaded at first use, so that type checkers and the page have lists of their own."""
+    text = Path(sdfgad.__file__).read_text()
+    typed = {alias.asname or alias.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)
+             for alias in node.names}
+    page = (ROOT / "docs/reference.md").read_text()
+    for name in set(sdfgad.__all__) - {"__version__", "errors"}:
+        assert name in typed, name
+        assert re.search(rf":: {name}$", page, re.MULTILINE), name
 
 
 LOGGING = """

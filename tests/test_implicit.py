@@ -226,12 +226,6 @@ def remembering(f, x):
     return x
 
 
-def inner_loop(x, b):
-    while np.max(x) < 3.0:
-        x = x * x + b * b + 0.5
-    return x
-
-
 def same_array(b):
     x = sdfgad.linear_solve(lambda v: v, b, lambda m, q: q, symmetric=True)
     x[0] = 5.0
@@ -247,7 +241,6 @@ def same_array(b):
     (lambda b: np.sum(np.abs(sdfgad.root(lambda v: v * v - b, b + 0j, lambda f, x: x - f(x)))), "parts apart"),
     (lambda b: np.sum(sdfgad.root(lambda v: v - b, b, remembering)), "an array from outside"),
     (lambda b: np.sum(sdfgad.linear_solve(lambda v: A @ v, b, lambda m, q: np.linalg.solve(A, q))), "does not call"),
-    (lambda b: np.sum(sdfgad.root(lambda v: inner_loop(v, b), 0.0 * b, many)), "unknown length inside an equation"),
 ])
 def test_what_does_not_fit_is_refused_at_its_line(f, message):
     with pytest.raises(UnsupportedError, match=message) as refused:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sdfgad.ir.expr import Expr, Load, index_elems, loads, map_indices, put
 from sdfgad.ir.index import Atom, Elem, Ix, elem
-from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Range, Stmt, Store, View
+from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Push, Range, Stmt, Store, View
 from sdfgad.ir.walk import change_range, change_view, rebuild
 
 
@@ -45,6 +45,8 @@ class RenamedArrays:
             return replace(stmt, outs=tuple(map(self.view, stmt.outs)), ins=tuple(map(self.view, stmt.ins)))
         if isinstance(stmt, Loop):
             return replace(stmt, range=self.range(stmt.range))
+        if isinstance(stmt, (Push, Pop)):
+            return replace(stmt, tape=self.name(stmt.tape), shape=tuple(map(self.index, stmt.shape)))
         return replace(stmt, cond=self.expr(stmt.cond)) if isinstance(stmt, If) else stmt
 
 

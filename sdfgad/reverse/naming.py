@@ -43,9 +43,9 @@ class Names:
             return name.startswith(self.prefix)
         return name.startswith(self.prefix) and name[len(self.prefix):] in self.active
 
-    def fresh(self, stem: str, shape: tuple[int, ...], dtype: np.dtype) -> Array:
+    def fresh(self, stem: str, shape: tuple[int, ...], dtype: np.dtype, role: str = "transient") -> Array:
         """A temporary; `lin` ones are tangents."""
-        made = self.declare((self.prefix if stem == "lin" else "") + stem, shape, dtype)
+        made = self.declare((self.prefix if stem == "lin" else "") + stem, shape, dtype, role)
         self.scratch[made.name] = made
         return made
 

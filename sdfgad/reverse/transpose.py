@@ -48,7 +48,7 @@ class TangentScope:
     """Where linear statements are transposed: which arrays are tangents, how to make one, the loops around."""
 
     is_tangent: IsTangent
-    fresh: Callable[[str, tuple[int, ...], np.dtype], Array]
+    fresh: Callable[..., Array]
     path: tuple[Range, ...] = ()
 
 

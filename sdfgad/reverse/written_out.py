@@ -33,12 +33,20 @@ _NORMAL = Stage("prepare", tuple(p for p in PREPARE.passes if p is not TABULATE)
 """Normal form without new constants, which routines cannot have."""
 
 
+class _SecondOfTapes(Exception):
+    """A derivative is asked for of one that keeps growable tapes."""
+
+
 def written_out(program: Program) -> Program:
     """The program without derivatives of routines, in routines neither; it has some (`has_routines`)."""
     arrays = dict(program.arrays)
     writer = _Writer(program, _names(program))
-    with strong_products_kept():
-        body = writer.block(program.body, arrays)
+    try:
+        with strong_products_kept():
+            body = writer.block(program.body, arrays)
+    except _SecondOfTapes as error:
+        raise unsupported(error.args[0], "a second derivative of a loop of unknown length inside an equation",
+                          "give the loop a bound known in advance", "SG136") from None
     return program.but(body=body, arrays=MappingProxyType(arrays))
 
 
@@ -74,8 +82,11 @@ class _Writer:
             return (stmt,)
         if stmt.op == OWN:
             rule: DerivativeRule = stmt.attrs["rule"]
-            rule = replace(rule, forward=rule.forward and self.routine(rule.forward),
-                           reverse=rule.reverse and self.routine(rule.reverse))
+            try:
+                forward = rule.forward and self.routine(rule.forward)
+            except _SecondOfTapes:  # for a second derivative, which goes through the solver of the linear system then
+                forward = None
+            rule = replace(rule, forward=forward, reverse=rule.reverse and self.routine(rule.reverse))
             return (_without_unread(stmt, rule),)
         return _Place(self, stmt, self.routine(stmt.attrs["of"]), arrays).written()
 
@@ -121,6 +132,8 @@ class _Place:
         return dict(zip(names, self.stmt.ins[-len(names):], strict=True))
 
     def written(self) -> Block:
+        if any(isinstance(s, Push) for s in statements(self.of.body)):
+            raise _SecondOfTapes(self.stmt.source)
         views = self.views
         given, copies = operands(tuple(views), tuple(views.values()), self.declare, self.stmt.source)
         for name in sorted(given.keys() & all_writes(self.of.body)):
@@ -172,16 +185,12 @@ class _Place:
         program = without_dead_code(program, (*results, *program.watched))
         for array in program.arrays.values():
             if array.name not in names and array.name != FAILED:
-                names[array.name] = self.declare(f"own_{array.name}", array.shape, array.dtype).name
-        for stmt in statements(program.body):
-            if isinstance(stmt, Push):
-                raise unsupported(stmt.source or self.stmt.source, "the derivative of a loop of unknown length inside "
-                                  "an equation", "give the loop a bound known in advance, or make it an implicit "
-                                  "function of its own", "SG136")
+                role = "tape" if array.role == "tape" else "transient"
+                names[array.name] = self.declare(f"own_{array.name}", array.shape, array.dtype, role).name
         return with_other_loops(on_arrays(program.body, names), self.writer.taken)
 
-    def declare(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> Array:
-        made = Array(self.writer.fresh(name), shape, dtype, source=self.stmt.source)
+    def declare(self, name: str, shape: tuple[int, ...], dtype: np.dtype, role: str = "transient") -> Array:
+        made = Array(self.writer.fresh(name), shape, dtype, role, source=self.stmt.source)
         self.arrays[made.name] = made
         return made
 

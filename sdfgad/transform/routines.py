@@ -4,8 +4,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from sdfgad.errors import SourceLine
 from sdfgad.ir.index import ix
 from sdfgad.ir.own import Routine
@@ -14,12 +12,12 @@ from sdfgad.ir.renamed import renamed
 from sdfgad.ir.walk import map_exprs, rebuild
 from sdfgad.rules.linearise import finish
 
-Fresh = Callable[[str, tuple[int, ...], np.dtype], Array]
+Fresh = Callable[..., Array]
 
 
 def put_in(routine: Routine, given: Mapping[str, str], fresh: Fresh) -> tuple[Block, dict[str, View]]:
     """The statements of a routine, and its own arrays as they are called there. given: the names of those it reads."""
-    made = {n: fresh(f"own_{n}", a.shape, a.dtype) for n, a in routine.arrays.items()}
+    made = {n: fresh(f"own_{n}", a.shape, a.dtype, a.role) for n, a in routine.arrays.items()}
     names = {**given, **{n: a.name for n, a in made.items()}}
     body = on_arrays(routine.body, names)
     return tuple(map_exprs(s, finish) for s in body), {n: a.whole for n, a in made.items()}

@@ -54,6 +54,11 @@ REAL = {
         stats.gamma.cdf(x, 2.0, scale=p + 1) + stats.chi2.sf(x, 3) + stats.beta.cdf(p, 2.0, 3.0)
         + stats.beta.sf(p, 0.5, 0.7) + stats.t.cdf(x - 1.3, 3.0) + stats.t.sf(x, 4) + stats.f.cdf(x, 3, 4)
         + stats.erlang.cdf(x, 2) + stats.lognorm.cdf(x, 0.5)),
+    "logarithms of shares": lambda x, p: (
+        stats.gamma.logcdf(x, 2.0, scale=p + 1) + stats.chi2.logsf(x, 3) + stats.beta.logcdf(p, 2.0, 3.0)
+        + stats.beta.logsf(p, 0.5, 0.7) + stats.t.logcdf(x - 1.3, 3.0) + stats.t.logsf(x, 4) + stats.f.logcdf(x, 3, 4)
+        + stats.lognorm.logcdf(x, 0.5) + stats.lognorm.logsf(x, p) + stats.logistic.logcdf(x, p)
+        + stats.logistic.logsf(x, scale=p) + stats.expon.logcdf(x) + stats.weibull_min.logcdf(x, 1.5)),
     "families": lambda x, p: (
         stats.maxwell.logpdf(x) + stats.halfcauchy.logpdf(x) + stats.fisk.logpdf(x, 2.0) + stats.f.logpdf(x, 3, 4)
         + stats.invgauss.logpdf(x, 1.5) + stats.erlang.logpdf(x, 2) + stats.gumbel_r.logpdf(x, p)

@@ -25,7 +25,17 @@ from sdfgad.frontend.bodies.distributions import (
     t_logpdf,
     uniform_cdf,
 )
-from sdfgad.frontend.bodies.special import betainc, betaln, gammainc, gammaincc, i0e, log_ndtr, ndtr, of_numbers
+from sdfgad.frontend.bodies.special import (
+    betainc,
+    betaln,
+    gammainc,
+    gammaincc,
+    i0e,
+    log_expit,
+    log_ndtr,
+    ndtr,
+    of_numbers,
+)
 
 # shares of a distribution below and above: shapes are numbers known before the call
 
@@ -75,6 +85,26 @@ def lognorm_cdf(x, s, loc=0, scale=1):
     z = standard(x, loc, scale)
     inside = np.where(z > 0, z, 1.0)
     return np.where(z > 0, ndtr(np.log(inside) / positive(s)), np.where(z == z, 0.0, z))[()]
+
+
+def lognorm_logcdf(x, s, loc=0, scale=1):
+    z = standard(x, loc, scale)
+    inside = np.where(z > 0, z, 1.0)
+    return np.where(z > 0, log_ndtr(np.log(inside) / positive(s)), np.where(z == z, -np.inf, z))[()]
+
+
+def lognorm_logsf(x, s, loc=0, scale=1):
+    z = standard(x, loc, scale)
+    inside = np.where(z > 0, z, 1.0)
+    return np.where(z > 0, log_ndtr(-np.log(inside) / positive(s)), np.where(z == z, 0.0, z))[()]
+
+
+def logistic_logcdf(x, loc=0, scale=1):
+    return log_expit(standard(x, loc, scale))
+
+
+def logistic_logsf(x, loc=0, scale=1):
+    return log_expit(-standard(x, loc, scale))
 
 
 def halfnorm_cdf(x, loc=0, scale=1):
@@ -323,6 +353,15 @@ def of_logarithm(logarithm):
     return density
 
 
+def logarithm_of(share):
+    """The logarithm of a share, as SciPy takes it: where the share is zero it is minus infinity."""
+    def logarithm(*parts, **named):
+        return np.log(share(*parts, **named))
+
+    logarithm.__signature__ = inspect.signature(share)
+    return logarithm
+
+
 def rest_of(logarithm):
     """The share below a place, where that above it has such a logarithm."""
     def below(*parts, **named):
@@ -351,8 +390,11 @@ _KINDS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf
 _WRITTEN = MappingProxyType({
     (form + "_gen", kind): body for names in (vars(distributions), globals()) for name, body in list(names.items())
     for form, _, kind in [name.rpartition("_")] if kind in _KINDS})
-METHODS = MappingProxyType({
+_SHARES = {
     **{(form, "cdf"): rest_of(body) for (form, kind), body in _WRITTEN.items() if kind == "logsf"},
     **{(form, kind.removeprefix("log")): of_logarithm(body) for (form, kind), body in _WRITTEN.items()
-       if kind.startswith("log")}, **_WRITTEN})
+       if kind.startswith("log")}, **_WRITTEN}
+METHODS = MappingProxyType({
+    **{(form, "log" + kind): logarithm_of(body) for (form, kind), body in _SHARES.items() if kind in ("cdf", "sf")},
+    **_SHARES})
 """The bodies, by the class of a distribution in SciPy and the name of the method."""

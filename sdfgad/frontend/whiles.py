@@ -23,7 +23,7 @@ from sdfgad.frontend.loop_forms import (
 )
 from sdfgad.frontend.numbered import with_numbers
 from sdfgad.frontend.settled import GrowingRefusal
-from sdfgad.frontend.values import Rows, Value
+from sdfgad.frontend.values import ListValue, Rows, Value
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import While
@@ -37,6 +37,8 @@ def run_while(ctx: Context, stmt: ast.While) -> None:
     if decided is False:
         if stmt.orelse:
             ctx.execute(ctx, stmt.orelse)
+        return
+    if (decided is None or ctx.frame.quiet) and _fills_lists(ctx, stmt):
         return
     unrolled = LoopForm(lambda: _unrolled_while(ctx, stmt), ("refusal",))
     exchanging = exchanging_form(ctx, stmt, lambda: _conditional(ctx, stmt))
@@ -54,6 +56,22 @@ def run_while(ctx: Context, stmt: ast.While) -> None:
         refusal = found
     back()
     run_counted(ctx, stmt, Rows(ix("trips"), lambda _: None), refusal, lambda rows: _filling(ctx, stmt, rows))
+
+
+def _fills_lists(ctx: Context, stmt: ast.While) -> bool:
+    """Run a loop that surely makes lists longer, as one where data decide how often, and lists are still empty, or one
+    of sdfgad's own: forms for lists that stay as long would translate all of the body in vain. False where it is none.
+    """
+    lists, back = lists_of(ctx, stmt), ctx.mark()
+    if not lists or any(not isinstance(v, ListValue) or v.items and not ctx.frame.quiet for v in lists):
+        return False
+    try:
+        run_counted(ctx, stmt, Rows(ix("trips"), lambda _: None), ctx.refuse("a list that grows in a loop"),
+                    lambda rows: _filling(ctx, stmt, rows))
+        return True
+    except UnsupportedError:
+        back()
+        return False
 
 
 def _filling(ctx: Context, stmt: ast.While, rows: Rows) -> None:

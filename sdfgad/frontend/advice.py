@@ -21,6 +21,7 @@ _PLACES = "find the places before the call, and pass them as arguments of intege
 _MATRICES = "make the matrix before the call, or use an array of NumPy"
 _INTERPOLANT = "use CubicSpline, make_interp_spline, interp1d or np.interp"
 _POLYNOMIAL = "make it outside, or use chebval, legval, hermval, hermeval or lagval with its coefficients"
+_QUEUE = "keep what waits in an array, and take it by np.argmin; np.sort gives the smallest ones"
 _DERIVED = "classes derived from np.ndarray are not understood: hold the array in an attribute of a class"
 _BY_NAME: Mapping[str, str] = MappingProxyType({
     "open": _READ, "input": _READ, "load": _READ, "loadtxt": _READ, "genfromtxt": _READ,
@@ -28,12 +29,13 @@ _BY_NAME: Mapping[str, str] = MappingProxyType({
     "array": "use np.array",
     **dict.fromkeys(("Chebyshev", "Legendre", "Hermite", "HermiteE", "Laguerre"), _POLYNOMIAL),
     "roots": _BEFORE,
+    **dict.fromkeys(("heappush", "heappop", "heapify", "heappushpop", "heapreplace", "nsmallest", "nlargest"), _QUEUE),
     "nditer": "loop over x.flat, or over np.ndindex(x.shape)",
-    "odeint": _EXPLICIT, "ode": _EXPLICIT, "complex_ode": _EXPLICIT, "solve_bvp": _SYSTEM,
+    "ode": _EXPLICIT, "complex_ode": _EXPLICIT, "solve_bvp": _SYSTEM,
     **dict.fromkeys(("newton_krylov", "anderson", "broyden1", "broyden2", "linearmixing", "diagbroyden"),
                     _ROOTS),
-    **dict.fromkeys(("minimize", "minimize_scalar", "least_squares", "curve_fit", "nnls", "linprog"), _LEAST),
-    **dict.fromkeys(("quad", "quad_vec", "dblquad", "tplquad", "nquad"), _INTEGRAL),
+    **dict.fromkeys(("minimize", "least_squares", "curve_fit", "nnls", "linprog"), _LEAST),
+    **dict.fromkeys(("quad_vec", "tplquad", "nquad"), _INTEGRAL),
     **dict.fromkeys(("cKDTree", "KDTree", "ConvexHull", "Delaunay", "Voronoi", "find_peaks", "argrelmax", "argrelmin",
                      "argrelextrema", "label", "distance_transform_edt", "binary_dilation", "binary_erosion"), _PLACES),
     **dict.fromkeys(("csr_matrix", "csc_matrix", "coo_matrix", "lil_matrix", "csr_array", "csc_array", "coo_array",

@@ -188,6 +188,24 @@ def root(ctx: Context, f: Value, x0: Value, solve: Value, tangent_solve: Value =
             ctx, "root", lambda x: _of(ctx, "root", f, x), by, by), "f")
 
 
+def stationary(ctx: Context, f: Value, x: Value) -> Value:
+    """x, where the slope of a function of one number is zero."""
+    x = kept(ctx, x, "x")
+    name = "minimize_scalar"
+
+    def slope(at: Value) -> Value:
+        place = stored(ctx, as_array(ctx, at), "place")
+        of = routine(ctx, name, [place], lambda v: [_of(ctx, name, f, v)], code=CODE)
+        one = ctx.invoke(ctx, np.ones_like, [place], {})
+        return _Equation(ctx, of, (), place).pushed(of.routine.takes, [one])
+
+    def by(operator: Value, rest: Value) -> Value:
+        return ctx.invoke(ctx, bodies.dense, [operator, rest], {})
+
+    with held(ctx, f, x):
+        return _solution(ctx, lambda: x, Implicit(ctx, name, slope, by, by), "f")
+
+
 def fixed_point(ctx: Context, step: Value, x0: Value, tol: Value, max_iter: Value = 1000) -> Value:
     """x with x = step(x)."""
     x0, tol = kept(ctx, x0, "x0"), kept(ctx, tol, "tol")

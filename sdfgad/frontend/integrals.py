@@ -1,11 +1,27 @@
-"""`scipy.integrate.quad`: between numbers, or up to infinity, which has to be known before the call."""
+"""`scipy.integrate.quad` and `dblquad`: between numbers, or up to infinity, which has to be known before the call."""
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
+from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.bodies.packages import quadrature as bodies
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.values import Value, is_number
+from sdfgad.frontend.routines import Translated
+from sdfgad.frontend.values import ArrayValue, IntValue, Opaque, Value, is_number
+
+
+class ErrorOfBoth(Opaque):
+    """In the place of the error that `dblquad` gives, which SciPy takes from all of its integrals."""
+
+    described = "the error that dblquad tells: quad has one"
+
+
+class _Inner(Translated):
+    """The inner integral as a function of the outer variable."""
+
+    def apply(self, ctx: Context, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+        return self.function(*arguments)
 
 
 def _infinite(bound: Value) -> int:
@@ -32,3 +48,22 @@ def quad(ctx: Context, func: Value, a: Value, b: Value, args: Value = (), full_o
     found = ctx.invoke(ctx, bodies.quad_beyond, [func, start, sign, *options], {})
     forward = sign > 0 if high else sign < 0
     return found if forward else ctx.invoke(ctx, bodies.turned, [*found], {})
+
+
+def dblquad(ctx: Context, func: Value, a: Value, b: Value, gfun: Value, hfun: Value, args: Value = (),
+            epsabs: Value = 1.49e-8, epsrel: Value = 1.49e-8) -> Value:
+    """The integral of func(y, x) over y between two places that may depend on x, and over x."""
+    others = args if isinstance(args, tuple) else (args,)
+
+    def end(place: Value, x: Value) -> Value:
+        known = is_number(place) or isinstance(place, (ArrayValue, IntValue))
+        return place if known else ctx.invoke(ctx, place, [x], {})
+
+    def over_y(x: Value) -> Value:
+        x = kept(ctx, x, "x")
+        found: Value = quad(ctx, func, end(gfun, x), end(hfun, x), (x, *others), 0, epsabs, epsrel)[0]
+        return found
+
+    inner = _Inner()
+    inner.stand_for(over_y)
+    return quad(ctx, inner, a, b, (), 0, epsabs, epsrel)[0], ErrorOfBoth()

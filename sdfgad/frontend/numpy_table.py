@@ -389,9 +389,10 @@ OUTSIDE: Mapping[tuple[str, str], Rule] = MappingProxyType({
     ("scipy", "lu_factor"): factors.lu_factor, ("scipy", "lu_solve"): factors.lu_solve,
     ("scipy", "spsolve"): factors.spsolve, ("scipy", "solve_triangular"): linalg.solve_triangular,
     ("scipy", "inv"): decompositions.inverse, ("scipy", "quad"): integrals.quad,
-    ("scipy", "solve_ivp"): solvers.solve_ivp,
+    ("scipy", "dblquad"): integrals.dblquad,
+    ("scipy", "solve_ivp"): solvers.solve_ivp, ("scipy", "odeint"): solvers.odeint,
     ("sdfgad", "stop_gradient"): stop_gradient, ("sdfgad", "linear_solve"): implicit.linear_solve,
     ("sdfgad", "root"): implicit.root, ("sdfgad", "fixed_point"): implicit.fixed_point,
-    ("sdfgad", "vmap"): batches.vmap,
+    ("sdfgad", "stationary"): implicit.stationary, ("sdfgad", "vmap"): batches.vmap,
 })
 """Functions of packages that need not be installed, by package and name."""

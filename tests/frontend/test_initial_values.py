@@ -203,7 +203,9 @@ def test_errors_of_the_run(run: Callable[..., Any], error: type[Exception]) -> N
     (lambda x: solve_ivp(lambda t, y: -y, (0.0, 1.0), x, events=lambda t, y: y[0]).y[0, -1], "events"),
     (lambda x: solve_ivp(lambda t, y: -y[:1], (0.0, 1.0), x).y[0, -1], "another shape"),
     (lambda x: solve_ivp(lambda t, y: -y, (0.0, 1.0), x, jac=None).y[0, -1], "jac"),
-    (lambda x: integrate.odeint(lambda y, t: -y, x, [0.0, 1.0])[0, 0], "odeint.*solve_ivp")])
+    (lambda x: integrate.odeint(lambda y, t: -y, x, [0.0, 1.0], full_output=True)[0][0, 0], "odeint.*leave them out"),
+    (lambda x: integrate.odeint(lambda y, t: -y[:1], x, [0.0, 1.0])[0, 0], "another shape"),
+    (lambda x: integrate.ode(lambda t, y: -y).t, "solve_ivp")])
 def test_refused(run: Callable[..., Any], text: str) -> None:
     with pytest.raises(UnsupportedError, match=f"(?s){text}"):
         parse(run, (np.array([1.0, 0.5]),), {})

@@ -92,6 +92,10 @@ INTEGRALS = {
     "turned": lambda x: (integrate.quad(lambda t: np.exp(-x[0] * t), np.inf, 1.0)[0]
                          + integrate.quad(lambda t: np.exp(-x[0] * t * t), np.inf, -np.inf)[0]),
     "a peak": lambda x: integrate.quad(lambda t: 1 / (0.01 + (t - x[0]) ** 2), 0.0, 2.0)[0],
+    "twice": lambda x: (
+        integrate.dblquad(lambda v, u: np.exp(-x[0] * u * v) * x[1], 0.0, 1.0, 0.0, lambda u: u + x[2])[0]
+        + integrate.dblquad(lambda v, u, k: k * v, 0, x[0], lambda u: -u, 1.0, args=(x[1],))[0]),
+    "twice and far": lambda x: integrate.dblquad(lambda v, u: np.exp(-x[0] * u - x[1] * v), 0.0, 2.0, 0.0, np.inf)[0],
     "error": lambda x: integrate.quad(lambda t: np.exp(-x[0] * t), 0.0, 1.0)[1] * 1e10,
 }
 ALL = {**{n: (f, A) for n, f in PICTURES.items()}, **{n: (f, LONG) for n, f in SIGNALS.items()},

@@ -1,8 +1,8 @@
-"""Initial value problems as `scipy.integrate.solve_ivp` solves them, in plain NumPy for the interpreter to run in place
-of a call.
+"""Initial value problems as `scipy.integrate.solve_ivp` and `odeint` solve them, in plain NumPy for the interpreter to
+run in place of a call.
 """
 # The interpreter runs these bodies for any kind of argument: types would say nothing.
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,index"
 from __future__ import annotations
 
 from types import SimpleNamespace
@@ -40,10 +40,7 @@ def solve_ivp(fun, start, end, y0, pair, t_eval, args, vectorized, first_step, m
 
     def slope(t, y):
         found = np.asarray(fun(t, y[:, None], *args) if vectorized else fun(t, y, *args), y.dtype)
-        found = np.ravel(found) if vectorized else found if found.ndim else found + np.zeros_like(y)
-        if found.shape != y.shape:
-            raise ValueError("a slope of solve_ivp of another shape than the state")
-        return found
+        return _alike(np.ravel(found) if vectorized else found, y, "solve_ivp")
 
     way, length, f = -1.0 if end < start else 1.0, np.abs(end - start), slope(start, y)
     limits = max_step, np.maximum(rtol, 100 * np.finfo(np.float64).eps), atol
@@ -53,21 +50,61 @@ def solve_ivp(fun, start, end, y0, pair, t_eval, args, vectorized, first_step, m
         raise _WRONG("`first_step` must be positive, and no longer than the interval.")
     else:
         size, calls = np.float64(first_step), 1
-    return _integrated(slope, start, end, way, y, f, size, calls, pair, limits, t_eval)
+    times, states, calls = _integrated(slope, start, end, way, y, f, size, calls, pair, limits, _times(
+        t_eval, start, end, way), None)
+    return result(times, states.T, calls) if t_eval is None else result(np.array(t_eval), states.T.copy(), calls)
 
 
-def _integrated(slope, t, end, way, y, f, size, calls, pair, limits, t_eval):
-    """Step after step, and what is known then."""
+def odeint(func, y0, t, args, pair, first_step, max_step, most, rtol, atol, tfirst):
+    """States at times, a row for each: the first one is the state that is given.
+
+    most: steps between two times.
+    """
+    y, times = np.atleast_1d(np.asarray(y0, np.float64)), np.asarray(t, np.float64)
+    if y.ndim != 1 or times.ndim != 1:
+        raise ValueError("a state or times of odeint that are no vector")
+    start, end, moves = times[0], times[-1], np.diff(times)
+    if np.any(moves < 0) and np.any(moves > 0):
+        raise _WRONG("The values in t must be monotonically increasing or monotonically decreasing.")
+    if times.shape[0] == 1:
+        return np.stack((y,))
+
+    def slope(t, y):
+        return _alike(np.asarray(func(t, y, *args) if tfirst else func(y, t, *args), np.float64), y, "odeint")
+
+    way, length, f = -1.0 if end < start else 1.0, np.abs(end - start), slope(start, y)
+    limits = max_step, np.maximum(rtol, 100 * np.finfo(np.float64).eps), atol
+    size = np.minimum(first_step, length) if first_step is not None else _first_step(
+        slope, start, y, f, way, length, pair[-1], limits)
+    return _integrated(slope, start, end, way, y, f, size, 0, pair, limits, np.append(times, way * np.inf),
+                       most * (times.shape[0] - 1))[1]
+
+
+def _alike(found, y, name):
+    """A slope, as long as the state."""
+    found = found if found.ndim else found + np.zeros_like(y)
+    if found.shape != y.shape:
+        raise ValueError(f"a slope of {name} of another shape than the state")
+    return found
+
+
+def _integrated(slope, t, end, way, y, f, size, calls, pair, limits, times, most):
+    """Step after step: times, rows of states, and how often the slope was asked for. times: those that are asked for,
+    and one behind them that is never reached. most: steps."""
     formulas, errors, between, order = pair
-    times, found, i = _times(t_eval, t, end, way, y)
+    found, i, steps = None if times is None else np.zeros((times.shape[0] - 1, y.shape[0]), y.dtype), 0, 0
     ts, ys = [t], [y]
     while way * (t - end) < 0:
+        if most is not None:
+            if steps >= most:
+                raise _NOT_FOUND("odeint: more steps than mxstep allows: the equations may be stiff")
+            steps = steps + 1
         h, last, size, tried = _search(slope, t, end, way, y, f, size, formulas, errors, order, limits)
         calls = calls + (len(formulas[0]) + 1) * tried
         ahead = end if last else t + stop_gradient(h)
         h = ahead - t
         behind, k = _stages(slope, t, y, f, h, formulas)
-        if t_eval is None:
+        if times is None:
             ts.append(ahead)
             ys.append(behind)
         elif way * (times[i] - ahead) <= 0:
@@ -77,9 +114,7 @@ def _integrated(slope, t, end, way, y, f, size, calls, pair, limits, t_eval):
                 found[i] = _value_between((times[i] - t) / h, y, h, parts, k, between)
                 i = i + 1
         t, y, f = ahead, behind, k[-1]
-    if t_eval is None:
-        return result(np.array(ts), np.vstack(ys).T, calls)
-    return result(np.array(t_eval), found.T.copy(), calls)
+    return (np.array(ts), np.vstack(ys), calls) if times is None else (None, found, calls)
 
 
 def without_length(start, y0):
@@ -95,10 +130,10 @@ def result(t, y, calls):
                            message=_REACHED, success=True)
 
 
-def _times(t_eval, start, end, way, y):
-    """The times asked for, with one behind them that is never reached; room for the states, and the first place."""
+def _times(t_eval, start, end, way):
+    """The times asked for, with one behind them that is never reached."""
     if t_eval is None:
-        return None, None, 0
+        return None
     times = np.asarray(t_eval, np.float64)
     if times.ndim != 1:
         raise ValueError("t_eval of solve_ivp that is no vector")
@@ -106,14 +141,14 @@ def _times(t_eval, start, end, way, y):
         raise _WRONG("Values in `t_eval` are not within `t_span`.")
     if np.any(np.diff(times) * way <= 0):
         raise _WRONG("Values in `t_eval` are not properly sorted.")
-    return np.append(times, way * np.inf), np.zeros((times.shape[0], y.shape[0]), y.dtype), 0
+    return np.append(times, way * np.inf)
 
 
 def _first_step(slope, t, y, f, way, length, order, limits):
     """How long the first step is: Hairer, Norsett and Wanner, as above."""
     max_step, rtol, atol = limits
     if length == 0:
-        raise _NOT_FOUND("solve_ivp: the interval has no length, which is not known before the call")
+        raise _NOT_FOUND("solve_ivp or odeint: the interval has no length, which is not known before the call")
     scale = atol + np.abs(y) * rtol
     d0, d1 = _size(y / scale), _size(f / scale)
     h0 = np.minimum(np.where(np.minimum(d0, d1) < 1e-5, 1e-6, 0.01 * d0 / d1), length)
@@ -132,7 +167,7 @@ def _search(slope, t, end, way, y, f, size, formulas, errors, order, limits):
     error, h, last, tried = np.float64(np.inf), size, False, 0
     while not error < 1.0:
         if not size >= least:
-            raise _NOT_FOUND("solve_ivp: Required step size is less than spacing between numbers.")
+            raise _NOT_FOUND("solve_ivp or odeint: Required step size is less than spacing between numbers.")
         last = way * (t + way * size - end) >= 0
         h = (end if last else t + way * size) - t
         behind, k = _stages(slope, t, y, f, h, formulas)
@@ -211,5 +246,5 @@ def _powers(row, x):
     return value
 
 
-PARTS = (solve_ivp, without_length)
+PARTS = (solve_ivp, without_length, odeint)
 """What the rule runs in place of a call."""

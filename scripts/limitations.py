@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import sdfgad
 from sdfgad.frontend.elementwise import UFUNCS
 from sdfgad.frontend.interpolants import MAKERS
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES
@@ -47,8 +48,9 @@ where it is not, an item is Python's error in that run; loops go over the range 
 `contextlib.contextmanager` makes of a generator that yields once, which may be left by `return` at the end of its body.
 A name may stand for one of several arrays, which data choose (`t = a if c else b`, or in branches), and be updated:
 what follows is then translated for each of them, up to 4 choices deep, as for one of several functions or objects.
-Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them; what clocks show may be
-printed, and reach no result. Dicts (keys are text, integers, or tuples of these), namedtuples, dataclasses and
+Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them, and progress bars are what
+they go through (`tqdm(items)`, `trange(n)`, `track` of rich); what clocks show may be printed, and reach no result.
+Dicts (keys are text, integers, or tuples of these), namedtuples, dataclasses and
 `SimpleNamespace`, as arguments, values and results: their arrays and floats are data, everything else
 is a constant, methods and properties run in place. Loops and branches may bind a name to another one of the same
 structure, `s = State(s.u + du, s.h)`. Other objects are taken, too: what is asked of them is looked up at every call,
@@ -69,8 +71,8 @@ differentiated. Polynomials that are objects of NumPy (`np.poly1d`, `Polynomial`
 they are made outside. Of `scipy.stats`, `pdf` and `logpdf` of norm, t, cauchy, laplace, logistic, expon, uniform,
 gamma, chi2, invgamma, lognorm, pareto, rayleigh, weibull_min, halfnorm, beta, multivariate_normal and dirichlet are
 understood, `pmf` and `logpmf` of poisson, binom and bernoulli, `cdf` and `sf` of most of them; `ppf` of norm, laplace,
-logistic, cauchy, expon, uniform, lognorm, pareto, rayleigh and weibull_min; of norm also `logcdf`, `logsf` and `isf`.
-Distributions may be frozen inside, those of one number outside, too.
+logistic, cauchy, expon, uniform, lognorm, pareto, rayleigh and weibull_min; `logcdf` and `logsf` where there is `cdf`
+or `sf`; of norm also `isf`. Distributions may be frozen inside, those of one number outside, too.
 
 Arguments that are only read may share memory, and each has its own partial derivative. One that the function updates
 may share none, neither with another argument nor with an array from outside.
@@ -147,7 +149,8 @@ of its own.
   processor their values do, too.
 * `scipy.linalg.sqrtm` and `logm` are real: a matrix with a negative eigenvalue, or without an inverse, raises an
   `ArithmeticError` or `LinAlgError`. `quad` cuts pieces in halves and extrapolates nothing: where SciPy does, the two
-  differ within the tolerance, and where `limit` pieces are too few it raises an `ArithmeticError`.
+  differ within the tolerance, and where `limit` pieces are too few it raises an `ArithmeticError`. `dblquad` is
+  two of them, without the error that SciPy tells.
 * `scipy.integrate.solve_ivp` by RK45, RK23 and DOP853 takes the steps that SciPy takes. Its derivative is that of
   these steps with their lengths held, so that of the solution up to the tolerance; the last step ends where the
   interval does. Differences of calls show the lengths change as well: they agree with the derivative as far as the
@@ -155,10 +158,15 @@ of its own.
   what is good for data that a mask selects (`sol.y[:, -1]`, `sol.y[0]`, sums). Where SciPy gives up (`success=False`)
   an `ArithmeticError` is raised, also where an interval turns out in the run to have no length. Dense output, events
   and implicit methods are refused.
+* `scipy.integrate.odeint` keeps the tolerances that it is given, by steps of RK45: it differs from SciPy, whose steps
+  are others, within them. Stiff equations need short steps, and where there are more than `mxstep`, or 10,000, for each
+  of the times an `ArithmeticError` is raised. `Dfun` and what else only concerns LSODA is not looked at.
 * Roots and fixed points of `scipy.optimize` (`newton`, `brentq`, `brenth`, `bisect`, `ridder`, `toms748`,
   `root_scalar`, `fsolve`, `root` by `hybr`, `fixed_point`) are found as SciPy finds them, `toms748` as `brentq` does.
   The derivative is that of the solution, by everything that the function looks at; there is none by the place where
   the search begins. Where nothing is found a `RuntimeError` is raised, with `disp=False`, too, or where SciPy warns.
+  Minima of functions of one number (`minimize_scalar` by `brent` and `bounded`, `fminbound`) have the derivative of the
+  place where the slope is zero; one at a bound moves with that bound alone.
 * The matrices of `scipy.linalg.lu_factor` are good for `lu_solve`, and for nothing else.
 * `np.linalg.eig` and `eigvals` give complex numbers, even where NumPy finds all eigenvalues of a real matrix real.
   Vectors keep length one in derivatives, and are known up to a phase, as above. A matrix with fewer vectors than
@@ -227,7 +235,8 @@ def page() -> str:
         ("Conversions", listed(name_of(t) for t in TYPES)),
         ("Methods of arrays", listed(METHODS)),
         ("Functions of other packages", listed(f"{package} {name}" for package, name in (
-            *OUTSIDE, *OUTSIDE_BODIES, *(("scipy", n) for n in SPECIAL_NAMES),
+            *((p, n) for p, n in OUTSIDE if p != "sdfgad" or n in sdfgad.__all__), *OUTSIDE_BODIES,
+            *(("scipy", n) for n in SPECIAL_NAMES),
             *(("scipy.interpolate", n) for n in MAKERS)))),
         ("Scalar functions with a derivative", listed([r.name for r in registry.scalar_rules()] + list(UNARY) +
                                                        ["abs", "add", "sub", "select", "complex"])),

@@ -10,7 +10,7 @@ import numpy as np
 from sdfgad.analysis.cost import HANDED_ON, operations_of
 from sdfgad.analysis.elements.access import extents_of, position
 from sdfgad.analysis.elements.cover import is_pointwise
-from sdfgad.ir.expr import Call, Expr, Load, certain, operands, put, walk
+from sdfgad.ir.expr import Call, Const, Expr, Load, certain, operands, put, walk
 from sdfgad.ir.program import Array, Map, Range, Store
 from sdfgad.reverse.factors import changes
 from sdfgad.reverse.gather import GatheredTerm
@@ -39,8 +39,8 @@ def keep_shared(stmt: Map, terms: Sequence[GatheredTerm], fresh: Fresh,
     before = _cost_apart(gathered)
     if len(gathered) < 2 or before - operations_of(gathered) < least:
         return [], list(terms)
-    shared = _shared(gathered, {r.var for r in stmt.domain})
-    for chosen in (shared, list(dict.fromkeys(gathered))):
+    bare = dict.fromkeys(_but_for_numbers(e) for e in gathered)
+    for chosen in (_shared(gathered, {r.var for r in stmt.domain}), [e for e in bare if isinstance(e, Call)]):
         extents = extents_of(stmt, path)
         after = operations_of(chosen) + HANDED_ON * len(chosen) + _cost_apart([_cut(e, chosen) for e in gathered])
         if chosen and extents is not None and len(chosen) <= len(gathered) and before - after >= least:
@@ -78,6 +78,16 @@ def _shared(exprs: Sequence[Expr], names: set[str]) -> list[Expr]:
     for e in exprs:
         visit(e)
     return list(found)
+
+
+def _but_for_numbers(e: Expr) -> Expr:
+    """-(0.5 * f(i))   ->   f(i), of which neighbours make all that differs by a sign and a factor."""
+    while isinstance(e, Call) and e.fn in ("neg", "mul"):
+        rest = [a for a in e.args if not isinstance(a, Const)]
+        if len(rest) != 1 or rest[0].dtype != e.dtype:
+            break
+        e = rest[0]
+    return e
 
 
 def _cut(e: Expr, chosen: Sequence[Expr]) -> Expr:

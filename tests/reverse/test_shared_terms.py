@@ -15,7 +15,7 @@ from sdfgad.ir.walk import statements
 from sdfgad.reverse.gather import GatheredTerm
 from sdfgad.reverse.shared_terms import keep_shared
 from sdfgad.thresholds import changed
-from tests.codegen.build_programs import B1, at, index, load, mapped, mul, num, span, store
+from tests.codegen.build_programs import B1, F8, at, index, load, mapped, mul, num, span, store
 from tests.support.oracle import numerical_gradient, program_gradient, reversed_program
 
 
@@ -118,3 +118,15 @@ def test_terms_of_different_arrays_stay_one_statement() -> None:
     for n, one in (("x", 0), ("y", 1)):
         expected = numerical_gradient(pairs, (arrays["x"], arrays["y"]), one)
         np.testing.assert_allclose(found[n], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_neighbours_make_what_differs_by_a_number_of_one() -> None:
+    below = call("lt", index("i"), index(4), dtype=B1)
+    part = call("div", num(1.0), call("add", call("add", load("x", ix("i") + 4), num(1.0)), load("x", ix("i") + 3)))
+    one, other = (call("select", below, e, num(0.0), dtype=F8) for e in (mul(part, load("y", "i")), part))
+    twice, thrice = mul(num(2.0), other), mul(other, num(3.0))
+    stmt = mapped([span("i", 8)], store("g", ["i"], num(0.0)))
+    terms = [GatheredTerm("z", at(ix("i") + k), e) for k, e in enumerate(
+        (one, one, one, one, twice, call("neg", twice), thrice, call("neg", thrice)))]
+    filled, _ = keep_shared(stmt, terms, lambda name, shape, dtype: Array(name, shape, dtype), ())
+    assert [part.expr for m in filled for part in m.body] == [one, other]

@@ -28,13 +28,14 @@ def _from(default: Any, least: Any) -> Any:
 class JoinLimits:
     """points: of a map, from which a pass over them counts. rows: only maps over one range count. arrays: with other
     elements at each point of a row, that a processor can follow at once. far: most statements between two maps. stride:
-    the longest way from neighbour to neighbour that caches do not mind."""
+    the longest way from neighbour to neighbour that caches do not mind. core: share of maps that join part of them."""
 
     points: int = 512
     rows: bool = False
     arrays: int = 30
     far: int = 60
     stride: int = 4
+    core: float = 0.75
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class Thresholds:
     """By the pass, or the part of the compiler, that looks at them. Each object is its own key in dictionaries."""
 
     # Rows that stay in the cache.
-    joining: JoinLimits = _from(JoinLimits(), least=JoinLimits(points=1))
+    joining: JoinLimits = _from(JoinLimits(), least=JoinLimits(points=1, core=0.25))
     small_rows: JoinLimits = _from(JoinLimits(points=64, rows=True), least=JoinLimits(points=1, rows=True))
     """Points of rows that are joined last: what they would hide from other passes is settled by then."""
     rows: RowLimits = _from(RowLimits(), least=RowLimits(reuse=1, work=1, nearby=1 << 9, private=1 << 9, stack=1 << 8,
@@ -164,8 +165,7 @@ class Thresholds:
     sums_per_cost: int = _from(4, least=1 << 10)
     """Sums that one saved root or division pays for: each is added to in two places (`halve_symmetric`)."""
     triangle_row: int = _from(24, least=1)
-    """Points in the mean row of a triangle from which on half the points cost less than whole rows: starting and ending
-    a row of changing length costs as much as some vectors of points."""
+    """Points in the mean row of a triangle from which on half the points cost less than whole rows of one length."""
     pair_lines: int = 1 << 14
     """Bytes of all lines together (`pair_by_distance`): every row goes through all of them, and a derivative through as
     many again, which is what the smallest cache of usual processors holds."""

@@ -117,6 +117,11 @@ THIN_TAPES = Pass(thin_tapes, "Every other record of a large tape is computed fr
 WIDEN_DECISIONS = Pass(widen_decisions, "Recorded comparisons of several rows share wide numbers, which vectorise.")
 ASSIGN_TO_ROWS = Pass(assign_to_rows, "Rows that an iteration clears and adds to are assigned.")
 SHARE_ADDITIONS = Pass(share_additions, "The same sum added to several rows is computed once.")
+JOIN_CORES = Pass(
+    partial(join_pointwise, cores=True),
+    "Maps over nearly the same points run together but for their rims: stencils back collect with others.",
+    {"double_buffer": "arrays take turns where a copy is whole",
+     "sum_pieces": "a box whose parts are sums is in these parts"})
 JOIN_SMALL_ROWS = Pass(
     partial(join_pointwise, small=True),
     "Rows of few points are joined last: what they would hide from other passes is settled by then.")
@@ -134,5 +139,5 @@ SCHEDULE = Stage("schedule", (
     ORIENT_TEMPORARIES, JOIN_POINTWISE, PROPAGATE_KEPT_COPIES, REMOVE_UNSEEN_COPIES, PACK_STRIPS,
     ROTATE_LINES, TURN_SUMS, JOIN_UPDATES, DIVIDE_KEPT_POWERS, *TURNS, CLEAR_REST, LINE_UP, PACK,
     UNROLL_AND_JAM, REPLACE_BY_SCALARS, SKEW_AND_JAM, THIN_TAPES, WIDEN_DECISIONS, ASSIGN_TO_ROWS, SHARE_ADDITIONS,
-    JOIN_SMALL_ROWS, FOLD_POINTS, OVERLAP_MESSAGES))
+    JOIN_CORES, JOIN_SMALL_ROWS, FOLD_POINTS, OVERLAP_MESSAGES))
 """Work in the order that caches, vectors and a few threads want."""

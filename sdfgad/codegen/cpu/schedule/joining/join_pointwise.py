@@ -1,13 +1,14 @@
 """Neighbouring statements over the same points: one pass over their data in place of several."""
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
 
 from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.analysis.loops.rows import RowTouch, other_slice, points, stride, touched, touches
+from sdfgad.codegen.cpu.schedule.joining.common_core import Cores, common_core
 from sdfgad.codegen.cpu.schedule.joining.forward_values import forward_values, own_names
 from sdfgad.codegen.cpu.schedule.joining.own_lines import OwnLines, Pair, add_together, collects
 from sdfgad.codegen.cpu.schedule.joining.rising_stores import rising_stores
@@ -24,13 +25,16 @@ from sdfgad.ir.walk import (
     within,
 )
 from sdfgad.thresholds import JoinLimits, thresholds
+from sdfgad.transform.clearing.clearings import Box, common
+from sdfgad.transform.clearing.stale import hull
 from sdfgad.transform.dropping.dead import without_dead_code
 
 _Between: TypeAlias = tuple[Sequence[Stmt], Sequence[Stmt]]
 _Place: TypeAlias = tuple[str, tuple[Ix, ...]]
 
 
-def join_pointwise(program: Program, limits: JoinLimits | None = None, small: bool = False) -> Program:
+def join_pointwise(program: Program, limits: JoinLimits | None = None, small: bool = False,
+                   cores: bool = False) -> Program:
     """map i: t[i] = f(x[i]) ; map j: { y[j] = g(t[j], x[j]) ; s += t[j] }
     ->   map i: { v = f(x[i]) ; y[i] = g(v, x[i]) ; s += v }
 
@@ -39,9 +43,11 @@ def join_pointwise(program: Program, limits: JoinLimits | None = None, small: bo
     What stands between them may change places with one of the two. Stores that nobody reads are left out. Sums that
     compute what another map computes, too, join it last: they keep no other maps apart then. small: for single rows of
     few points, which hide from other passes once they are joined. Maps that store downwards are turned round first, so
-    that they find others over the same elements.
+    that they find others over the same elements. cores: maps that have most of their points in common run together over
+    these, and each alone over its rim (`common_core.py`).
     """
-    joiner = _Joiner(program.arrays, limits or (thresholds().small_rows if small else thresholds().joining))
+    usual = thresholds().small_rows if small else thresholds().joining
+    joiner = _Joiner(program.arrays, limits or usual, cores)
     body = joiner.blocks(rising_stores(program).body, False)
     joiner.readers = True
     body = joiner.blocks(body, False)
@@ -54,9 +60,10 @@ def join_pointwise(program: Program, limits: JoinLimits | None = None, small: bo
 class _Joiner:
     """`arrays` follows the ones it adds. readers: whether sums join maps that compute the same values."""
 
-    def __init__(self, arrays: Mapping[str, Array], limits: JoinLimits) -> None:
+    def __init__(self, arrays: Mapping[str, Array], limits: JoinLimits, cores: bool) -> None:
         self.arrays = dict(arrays)
         self.limits = limits
+        self.cores = cores
         self.readers = False
         self._nearby: dict[int, tuple[Map, frozenset[str]]] = {}
         self._fitting: dict[int, tuple[Map, bool]] = {}
@@ -75,28 +82,48 @@ class _Joiner:
         if found is None:
             done.append(stmt)
             return
-        place, between, joined = found
-        done[place:] = between[0]
+        place, between, joined, cut = found
+        done[place:] = [*cut.first_rim, *between[0]]
         for made in joined:
             # What both read may come from yet another one.
             self._append(done, made, parallel)
         done += between[1]
+        for rim in cut.second_rim:
+            self._append(done, rim, parallel)
 
-    def _partner(self, done: Sequence[Stmt], stmt: Map, parallel: bool) -> tuple[int, _Between, Block] | None:
+    def _partner(self, done: Sequence[Stmt], stmt: Map, parallel: bool) -> tuple[int, _Between, Block, Cores] | None:
         """The nearest earlier map to run this one with, what then comes before and after, and both together."""
         up = True
         mine = touched(stmt)[0]
         for k in range(len(done) - 1, max(-1, len(done) - 1 - self.limits.far), -1):
             first = done[k]
-            # Whether they may stand side by side takes longest to say, by far.
             # Those that share no array share no work either, which is made of what they read.
-            if isinstance(first, Map) and not mine.isdisjoint(touched(first)[0]) and self._fits(first) and \
-                    (moved := self._alike(first, stmt)) is not None and \
-                    (between := ([], done[k + 1:]) if up else _parted(first, done[k + 1:], stmt)) is not None and \
-                    (joined := self._joined(first, moved, parallel)) is not None:
-                return k, between, joined
+            if isinstance(first, Map) and not mine.isdisjoint(touched(first)[0]) and self._fits(first):
+                for cut in self._cuts(first, stmt, parallel):
+                    found = self._together(cut, done[k + 1:], up, parallel)
+                    if found is not None:
+                        return k, *found, cut
             up = up and may_change_places(first, stmt)
         return None
+
+    def _cuts(self, first: Map, second: Map, parallel: bool) -> Iterator[Cores]:
+        """Both maps as they are; then what they have in common, where that is most of them and no sums are cut."""
+        yield Cores(first, second)
+        if self.cores and not parallel and len(first.domain) > 1 and not _shared(first).sums and \
+                not _shared(second).sums:
+            cut = common_core(first, second, self.limits.core)
+            if cut is not None and points(cut.first) >= self.limits.points:
+                yield cut
+
+    def _together(self, cut: Cores, between: Sequence[Stmt], up: bool, parallel: bool) -> tuple[_Between, Block] | None:
+        """What of the statements between two maps comes before and after both, and both as one."""
+        # Whether they may stand side by side takes longest to say, by far.
+        moved = self._alike(cut.first, cut.second)
+        if moved is not None and cut.parted and _shared(cut.first).written.isdisjoint(_shared(moved).touched):
+            return None  # what both read alone is no reason for rims, and for rows that begin within a line
+        parted = None if moved is None else ([], between) if up else _parted(cut.first, between, cut.second)
+        joined = None if moved is None or parted is None else self._joined(cut.first, moved, parallel)
+        return None if parted is None or joined is None else (parted, joined)
 
     def _fits(self, stmt: Map) -> bool:
         """Whether every point of a large map writes elements of its own, or adds, at places that no array decides."""
@@ -214,29 +241,41 @@ def _cross(first: Map, second: Map) -> bool:
     """Whether one map touches at another place what the other one stores, so that no array of its own parts them: most
     pairs that cannot run together are told by that, before anything is made of them."""
     ours, theirs = _shared(first).firm, _shared(second).firm
-    wide = len(first.domain) > 1 and len(second.domain) > 1
-    return not _apart([t for t in ours if t.written], theirs, {r.var for r in first.domain}, wide, alike=True)
+    return not _apart(first, [t for t in ours if t.written], second, theirs, alike=True)
 
 
 def _meet_nowhere_else(first: Map, second: Map, names: Collection[str], alike: bool = False) -> bool:
-    """Whether what one map writes of some arrays lies in other slices than what the other one touches. alike: or is
-    named by the same index. Single rows stay in the cache, and other passes look at them one by one: what both write
-    they write in one place."""
-    wide = len(first.domain) > 1 and len(second.domain) > 1
-    if not names or not (wide or alike):
+    """Whether what one map writes of some arrays lies in other slices or boxes than what the other one touches. alike:
+    or is named by the same index. Single rows stay in the cache, and other passes look at them one by one: what both
+    write they write in one place."""
+    if not names or not (_wide(first, second) or alike):
         return not names
-    own = {r.var for m in (first, second) for r in m.domain}
-    return _apart([t for t in touches(first) if t.array in names], touches(second), own, wide, alike)
+    return _apart(first, [t for t in touches(first) if t.array in names], second, touches(second), alike)
 
 
-def _apart(ours: Sequence[RowTouch], theirs: Sequence[RowTouch], own: Collection[str], wide: bool, alike: bool) -> bool:
+def _wide(first: Map, second: Map) -> bool:
+    return len(first.domain) > 1 and len(second.domain) > 1
+
+
+def _apart(first: Map, ours: Sequence[RowTouch], second: Map, theirs: Sequence[RowTouch], alike: bool) -> bool:
+    own, wide = {r.var for m in (first, second) for r in m.domain}, _wide(first, second)
     others: dict[str, list[RowTouch]] = {t.array: [] for t in ours}
     for t in theirs:
         if t.array in others:
             others[t.array].append(t)
-    return all(alike and a.index == b.index or (wide or not (a.written and b.written))
-               and other_slice(own, a.index, b.index)
+    return all(alike and a.index == b.index
+               or (wide or not (a.written and b.written)) and other_slice(own, a.index, b.index)
+               or wide and common(_around(first, a), _around(second, b)) is None
                for a in ours for b in others[a.array] if a.written or b.written)
+
+
+def _around(stmt: Map, touch: RowTouch) -> Box:
+    """A box that holds all elements an access goes to; kept with the map."""
+    known: dict[RowTouch, Box] | None = stmt.__dict__.get("_around")
+    if known is None:
+        known = {t: hull(t.index, stmt.domain) for t in touches(stmt)}
+        object.__setattr__(stmt, "_around", known)
+    return known[touch]
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,13 @@ class ObjectForm:
     weak: bool
     value: Any = None
 
+    def takes(self, other: ObjectForm) -> bool:
+        """Whether what is made for this form is good for another one, too."""
+        if self == other:
+            return True
+        same = (self.dtype, self.shape, self.weak) == (other.dtype, other.shape, other.weak)
+        return same and hasattr(self.value, "takes") and self.value.takes(other.value)
+
 
 Objects = tuple[tuple[ObjectWay, ObjectForm], ...]
 """Messages in lower case, in the order of the program."""

@@ -16,6 +16,7 @@ from sdfgad.calls.communicators import communicator_of
 from sdfgad.checkpoint.decided import STORE
 from sdfgad.checkpoint.outlook import Measured, MessageCount, MessageCounts
 from sdfgad.codegen.mpi_log import MessageNote, noted_messages
+from sdfgad.codegen.mpi_table import cross_fence, fence
 from sdfgad.codegen.mpi_watch import end_all, watch
 from sdfgad.config import longest_wait
 from sdfgad.errors import UnsupportedError, UsageError, unsupported
@@ -80,6 +81,7 @@ def agreed(communicator: Any | None, prepare: Callable[[], Made], objective: str
             break
         elif isinstance(made, Derivative):  # the program with all messages may not be compiled yet
             made.outvoted = True
+    fence(communicator if isinstance(made, Derivative) and agreement.anybody else None)
     if isinstance(made, Derivative):
         made.seed(agreement.share)
         return made.ready if agreement.silent else made
@@ -95,6 +97,7 @@ def _say(agreement: Agreement, made: Derivative | Primal | Pushforward) -> None:
     agreement.told = around.told
     if around.told == "0" and (around.sent or around.received):
         agreement.needs = ObjectsNeeded(tuple(around.sent))
+    agreement.anybody = around.anybody
     if isinstance(made, Derivative):
         agreement.origin, agreement.returns = made.origin(handles), bool(made.outputs)
         agreement.silent = not made.outvoted and made.silent is not None
@@ -107,7 +110,7 @@ def _tell(communicator: Any, needs: CommunicatorNeeded | None, around: Surroundi
     objects_sent().append(said)
     if around is not None:
         around.told = sha256(repr(said).encode()).hexdigest()[:15]
-        around.outdated |= any(form != given for way, given in around.received for other, form in said
+        around.outdated |= any(not given.takes(form) for way, given in around.received for other, form in said
                                if other.meets(way))
 
 
@@ -137,7 +140,10 @@ class Running:
 
     def __exit__(self, form: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        if error is None or self.communicator is None or self.communicator.Get_size() == 1:
+        if self.communicator is None or self.communicator.Get_size() == 1:
+            return
+        if error is None:
+            cross_fence(self.communicator)
             return
         said = "".join(traceback.format_exception_only(error)).rstrip()
         end_all(self.communicator, said)

@@ -32,9 +32,10 @@ class Agreement:
     on all ranks (`alike`).
 
     plans: a digest of what the ranks decided about the program when they planned it; told: of what all ranks said that
-    they send in lower case.
+    they send in lower case; anybody: whether it receives what comes first, from whatever rank.
 
-    share: afterwards, what this rank multiplies its seed by. silent: whether all ranks can; torn: some can. outdated:
+    share: afterwards, what this rank multiplies its seed by. silent: whether all ranks can; torn: some can. anybody:
+    whether any rank does so. outdated:
     the ranks have plans of different calls, or some have none, and have to plan anew. telling: somebody has to know
     what others send in lower case, so that all ranks say it.
     """
@@ -53,6 +54,7 @@ class Agreement:
     told: str = "0"
     outdated: bool = False
     telling: bool = False
+    anybody: bool = False
 
     def __enter__(self) -> Agreement:
         return self
@@ -84,6 +86,7 @@ class Agreement:
                              "on all ranks", code="SG211", help="broadcast them before the call")
         else:
             self.silent, self.torn = bool(least.silent), least.silent != most.silent
+            self.anybody = bool(most.anybody)
             if self.origin is not None and self.communicator.Get_size() > 1:
                 self.share = self._decide(least, most)
 
@@ -93,7 +96,7 @@ class Agreement:
         mark = int(origin.mark or "0", 16) if self.needs is None else int.from_bytes(self.needs.name.encode()[:7])
         said = _Said(state, rank if state == FAILED else _NOBODY, self.returns, rank if self.returns else _NOBODY,
                      origin.own and self.returns, origin.common and self.returns, mark, int(self.program, 16),
-                     self.silent, int(self.alike, 16), int(self.plans, 16), int(self.told, 16))
+                     self.silent, int(self.alike, 16), int(self.plans, 16), int(self.told, 16), self.anybody)
         numbers = np.array([*astuple(said), *(-n for n in astuple(said))], np.int64)
         most = np.empty_like(numbers)
         self.communicator.Allreduce(numbers, most, op=library().MAX)  # type: ignore[union-attr]
@@ -129,6 +132,7 @@ class _Said:
     alike: int
     plans: int
     told: int
+    anybody: int
 
 
 def check_objective(objective: str | None) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sdfgad.errors import ToolchainError
-from sdfgad.ranks import library
+from sdfgad.ranks import handle_of, library
 
 FUNCTIONS = ("Isend", "Irecv", "Waitall", "Get_count", "Allreduce", "Bcast", "Reduce", "Scatter", "Gather", "Allgather",
              "Reduce_scatter_block", "Alltoall", "Barrier", "Scatterv", "Gatherv", "Allgatherv", "Reduce_scatter",
@@ -24,6 +24,8 @@ HOW = ("sum", "max", "min")
 HEAD, SHOWN = 6, 8
 WAIT = (ctypes.c_int64 * (HEAD + 4 * SHOWN))()
 """What this process waits for, in the layout of `Wait` in `runtime/sdfgad_mpi.h`."""
+FENCE = (ctypes.c_int64 * 2)()
+"""Whether the ranks have to meet between the sweeps, and through which communicator, in the layout of `Fence` there."""
 _MARK_SOURCE, _MARK_TAG = 0x5A17, 0x3B29
 
 
@@ -41,8 +43,20 @@ def mpi_table() -> Any:
     handles = [mpi._handleof(one) for one in (*types, mpi.SUM, mpi.MAX, mpi.MIN)]
     places = _places_in_status(mpi)
     numbers = [*functions, *handles, mpi._sizeof(mpi.COMM_WORLD), mpi._sizeof(mpi.Status), *places, mpi.PROC_NULL,
-               mpi.ANY_SOURCE, mpi.ANY_TAG, ctypes.addressof(WAIT), 0]
+               mpi.ANY_SOURCE, mpi.ANY_TAG, ctypes.addressof(WAIT), ctypes.addressof(FENCE), 0]
     return (ctypes.c_uint64 * len(numbers))(*[int(n) & (2**64 - 1) for n in numbers])
+
+
+def fence(communicator: Any | None) -> None:
+    """In the next program the ranks of the communicator meet before the reverse sweep; None: they do not."""
+    FENCE[:] = [0, 0] if communicator is None else [1, handle_of(communicator)]
+
+
+def cross_fence(communicator: Any) -> None:
+    """For a rank that sends nothing in the reverse sweep, and has met nobody."""
+    if FENCE[0]:
+        FENCE[0] = 0
+        communicator.Barrier()
 
 
 def _loaded() -> ctypes.CDLL:

@@ -28,7 +28,7 @@ from sdfgad.frontend.known import GETTERS
 from sdfgad.frontend.looked_for import are_numbers, looked_for
 from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.masking import CHOSEN, as_masked, shown_by
-from sdfgad.frontend.messages import of_status
+from sdfgad.frontend.mpi_status import of_status
 from sdfgad.frontend.mpi_types import DerivedType
 from sdfgad.frontend.numbered import getter
 from sdfgad.frontend.ordered import in_order

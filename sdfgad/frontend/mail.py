@@ -3,23 +3,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from sdfgad.errors import SourceLine, unsupported
+from sdfgad.errors import SourceLine, UnsupportedError, unsupported
+from sdfgad.frontend.surroundings import Surroundings
 from sdfgad.frontend.values import ViewValue
-from sdfgad.ir.program import View
+from sdfgad.ranks import NOBODY_SAYS, IntegersNeeded, ObjectForm, ObjectWay, objects_sent, settled
+
+Tried = TypeVar("Tried")
 
 
 @dataclass(eq=False)
 class ObjectPlace:
-    """Where a message in lower case arrives. find: makes room for it when it is waited for, as what it is may be known
-    no sooner; None where it comes from nobody."""
+    """Where a message in lower case arrives, and in which form; nowhere if it comes from nobody. find: makes room for
+    it when it is waited for, as what it is may be known no sooner."""
 
-    find: Callable[[], ViewValue | None]
     view: ViewValue | None = None
+    form: ObjectForm | None = None
+    find: Callable[[], ObjectPlace] | None = None
 
     def found(self) -> ViewValue | None:
-        self.view = self.view or self.find()
+        if self.view is None and self.find is not None:
+            place = self.find()
+            self.view, self.form = place.view, place.form
         return self.view
 
 
@@ -69,24 +75,43 @@ class Mail:
     has given. made: calls that have made communicators so far. shown: what each status says, a record. persistent:
     messages that may be started; started: those that have been, each with its last request. collectives: so far, the
     handle of each communicator, and whether it is outside of all loops and branches. posting: whether the collectives
-    are now those of requests."""
+    are now those of requests; group: the number of the wait they are for, beside messages. sent: what this rank says of
+    messages in lower case; received: what it counts on; guessed: whether some of that is only like what this rank has.
+    numbered: calls that are told apart by their order, each with the handle of its communicator. rooms: where messages
+    arrive whose elements then go to several blocks, and these."""
 
     posted: tuple[PostedMessage, ...] = ()
     gone: tuple[PostedMessage, ...] = ()
     given: tuple[PostedMessage, ...] = ()
     due: tuple[PostedMessage, ...] = ()
     made: tuple[object, ...] = ()
-    shown: tuple[tuple[MessageStatus, View], ...] = ()
+    shown: tuple[tuple[MessageStatus, Any], ...] = ()
     persistent: tuple[PersistentMessage, ...] = ()
     started: tuple[tuple[PersistentMessage, PostedMessage], ...] = ()
     collectives: tuple[tuple[int, bool], ...] = ()
     posting: bool = False
+    group: int = 0
+    sent: tuple[tuple[ObjectWay, ObjectForm], ...] = ()
+    received: tuple[tuple[ObjectWay, ObjectForm], ...] = ()
+    numbered: tuple[tuple[str, int], ...] = ()
+    rooms: tuple[tuple[ViewValue, tuple[ViewValue, ...]], ...] = ()
+    guessed: bool = False
 
-    def check_waited(self) -> None:
-        """Refuse a program that ends before its requests have gone."""
+    def or_asked(self, again: Callable[[], Tried]) -> Tried:
+        """What is tried after a refusal; where nothing is left, the others are asked for what has been guessed."""
+        try:
+            return again()
+        except UnsupportedError:
+            if self.guessed and not settled(2) and NOBODY_SAYS not in objects_sent():
+                raise IntegersNeeded(self.sent) from None
+            raise
+
+    def delivered(self, surroundings: Surroundings) -> None:
+        """The end of a program: what it says of messages counts. Refused if requests have not gone by then."""
         for one in self.posted:
             raise unsupported(one.source, "a request that nothing waits for",
                               "call Wait, or MPI.Request.Waitall for several", "SG107")
+        surroundings.sent, surroundings.received = list(self.sent), list(self.received)
 
     def late(self, touched: frozenset[str]) -> PostedMessage | None:
         """A receive that is done for the program, but has not gone, of something that a statement touches."""

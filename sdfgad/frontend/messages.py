@@ -12,15 +12,28 @@ from sdfgad.frontend.builder import cast
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, convert, describe, int_expr
 from sdfgad.frontend.layout import as_in_memory
-from sdfgad.frontend.mail import MessageStatus, PostedMessage
-from sdfgad.frontend.mpi_types import DerivedType, is_derived, typed_part
+from sdfgad.frontend.mail import PostedMessage
+from sdfgad.frontend.mpi_status import TransferRecord, asks_for_counts, front_filled, show_status
+from sdfgad.frontend.mpi_types import DerivedType, is_derived, joined_blocks, typed_parts
 from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewValue, is_int, is_number
-from sdfgad.frontend.views import to_int
 from sdfgad.ir.index import ix
 from sdfgad.ir.layout import axis
-from sdfgad.ir.messages import ANYBODY, EXCHANGE, FLAG, NUMBERS, OF_RANK, OP, POSTED, VECTORS, order_array, order_view
+from sdfgad.ir.messages import (
+    ANYBODY,
+    EXCHANGE,
+    FLAG,
+    GROUP,
+    NUMBERS,
+    OF_RANK,
+    OP,
+    POSTED,
+    SHORT,
+    VECTORS,
+    order_array,
+    order_view,
+)
 from sdfgad.ir.program import ORDER, View
-from sdfgad.ranks import handle_of, is_datatype, library
+from sdfgad.ranks import ObjectForm, ObjectWay, handle_of, is_datatype, library
 
 _TYPES = frozenset("dfDFlqi?")
 
@@ -57,13 +70,22 @@ def exchange(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue
     outgoing = [(_apart_from(ctx, m[0], [i[0] for i in incoming]), *m[1:]) for m in outgoing]
     to = numbers_of(ctx, communicator, [n for _, peer, tag in outgoing for n in (_peer(ctx, communicator, peer), tag)])
     came = [n for _, peer, tag in incoming for n in (source_of(ctx, communicator, peer), tag_of(tag))]
-    frm, wild = numbers_of(ctx, communicator, came), any(n == ANYBODY for n in came if not isinstance(n, IntValue))
-    wild = wild or status is not None
-    record = ctx.builder.view(ctx.builder.declare(frm.shape, FLAG, "record")).view if wild else None
+    frm, open_ends = numbers_of(ctx, communicator, came), [not isinstance(n, IntValue) and n == ANYBODY for n in came]
+    wild = status is not None or any(open_ends)
+    ctx.surroundings.anybody |= any(open_ends[::2])
+    short = status is not None and asks_for_counts(ctx)
+    into = [m[0] for m in incoming]
+    if short:
+        incoming = [(ctx.builder.view(ctx.builder.declare(m[0].shape, m[0].dtype, "room")), *m[1:]) for m in incoming]
+    record = ctx.builder.declare((frm.shape[0] + short,), FLAG, "record").whole if wild else None
     outs = (*(m[0].view for m in incoming), *([record] if record is not None else []))
-    _emit(ctx, outs, (*(m[0].view for m in outgoing), to, frm), kind=EXCHANGE, record=wild, dtype=buffers[0].dtype)
-    if record is not None and status is not None:
-        show_status(ctx, status, record)
+    more = {SHORT: True} if short else {}
+    ins = (*(m[0].view for m in outgoing), to, frm)
+    _emit(ctx, outs, ins, kind=EXCHANGE, record=wild, dtype=buffers[0].dtype, **more)
+    if record is not None and status is not None and into:
+        show_status(ctx, status, TransferRecord(record, into[0].dtype, None if short else size_of(into[0])))
+    if record is not None and short and into:
+        front_filled(ctx, into[0], incoming[0][0], record)
 
 
 def _apart_from(ctx: Context, buffer: ViewValue, others: Sequence[ViewValue]) -> ViewValue:
@@ -91,25 +113,6 @@ def _spans(view: View) -> list[tuple[int, int] | None]:
     return found
 
 
-def show_status(ctx: Context, status: Value, record: View) -> None:
-    if not isinstance(status, MessageStatus):
-        raise ctx.refuse(f"{describe(status)} as a status", "make it in the function, with MPI.Status()", "SG109")
-    mail = ctx.builder.mail
-    others = tuple(pair for pair in mail.shown if pair[0] is not status)
-    ctx.builder.mail = replace(mail, shown=(*others, (status, record)))
-
-
-def of_status(ctx: Context, status: MessageStatus, place: int) -> Value:
-    """The source (1) or the tag (2) of the message that a status is about."""
-    record = next((view for one, view in ctx.builder.mail.shown if one is status), None)
-    if record is None:
-        raise ctx.refuse("a status of no message", "receive something with it first", "SG102")
-    whole = ctx.builder.view(ctx.builder.arrays[record.array])
-    one = ctx.builder.lazy((), FLAG, lambda _: whole.at((ix(place),)), frozenset({record.array}))
-    told = to_int(ctx, ctx.builder.fresh_copy(one, "told"))
-    return replace(told, dtype=None) if isinstance(told, IntValue) else int(told)  # one of Python's own
-
-
 def collective(ctx: Context, communicator: Any, kind: str, buffers: MessageBuffers, root: int = 0, how: str = "sum",
                passive: bool = False, counts: Sequence[Value] = (), of_rank: bool = False) -> None:
     """One operation of all ranks. passive: its result is a constant to derivatives; extremes always are. counts: of the
@@ -134,6 +137,25 @@ def barrier(ctx: Context, communicator: Any) -> None:
     counted(ctx, communicator)
 
 
+def numbered(ctx: Context, communicator: Any, what: str) -> int:
+    """The number of a call through a communicator, among those of its sort in the order of the program."""
+    mail, one = ctx.builder.mail, (what, handle_of(communicator))
+    ctx.builder.mail = replace(mail, numbered=(*mail.numbered, one))
+    return mail.numbered.count(one)
+
+
+def say(ctx: Context, way: ObjectWay, form: ObjectForm) -> None:
+    """Tell the others what goes a way."""
+    mail = ctx.builder.mail
+    ctx.builder.mail = replace(mail, sent=(*mail.sent, (way, form)))
+
+
+def count_on(ctx: Context, way: ObjectWay, form: ObjectForm, guessed: bool = False) -> None:
+    """The translation is good for that alone: where others say something else, it begins again."""
+    mail = ctx.builder.mail
+    ctx.builder.mail = replace(mail, received=(*mail.received, (way, form)), guessed=mail.guessed or guessed)
+
+
 def counted(ctx: Context, communicator: Any) -> None:
     """One more collective of a communicator."""
     mail = ctx.builder.mail
@@ -152,7 +174,8 @@ def _emit(ctx: Context, outs: tuple[View, ...], ins: tuple[View, ...], **attrs: 
     if ORDER not in builder.arrays:
         builder.arrays[ORDER] = order_array()
         builder.born[ORDER] = ()
-    builder.library(OP, (*outs, order_view()), (*ins, order_view()), **attrs)
+    more = {GROUP: builder.mail.group} if builder.mail.group else {}
+    builder.library(OP, (*outs, order_view()), (*ins, order_view()), **attrs, **more)
     builder.mail = replace(builder.mail, gone=())
 
 
@@ -193,17 +216,23 @@ def _join(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue, V
 def outgoing_buffer(ctx: Context, value: Value, parts: int = 1) -> ViewValue:
     """What is sent, in memory. parts: ranks that get one each, and for each of which a count counts."""
     typed = _typed(ctx, value, parts)
-    return typed or as_in_memory(ctx, ctx.builder.materialise(as_array(ctx, _array_of(ctx, value)), "message"))
+    found = None if typed else ctx.builder.materialise(as_array(ctx, _array_of(ctx, value)), "message")
+    return joined_blocks(ctx, typed or ()) if found is None else as_in_memory(ctx, found)
 
 
 def incoming_buffer(ctx: Context, value: Value, parts: int = 1) -> ViewValue:
     """Where something is received."""
     typed = _typed(ctx, value, parts)
-    found = _array_of(ctx, value) if typed is None else typed
+    found = _array_of(ctx, value) if typed is None else typed[0]
     if not isinstance(found, ViewValue) or found.readonly or found.weak:
         raise ctx.refuse(f"{describe(found)} as a place to receive a message", "give an array, or a part of one",
                          "SG109")
-    return typed or as_in_memory(ctx, found)
+    if typed is None:
+        return as_in_memory(ctx, found)
+    room = joined_blocks(ctx, typed)
+    if len(typed) > 1:
+        ctx.builder.mail = replace(ctx.builder.mail, rooms=(*ctx.builder.mail.rooms, (room, tuple(typed))))
+    return room
 
 
 def buffer_now(ctx: Context, value: Value, outgoing: bool) -> tuple[Value, ViewValue | None]:
@@ -254,18 +283,18 @@ def size_of(buffer: ArrayValue) -> int:
     return int(np.prod([n.const or 0 for n in buffer.shape], dtype=np.int64))
 
 
-def _typed(ctx: Context, value: Value, parts: int) -> ViewValue | None:
-    """The part of an array that `[array, type]` and `[array, count, type]` name by a derived type or a smaller count,
+def _typed(ctx: Context, value: Value, parts: int) -> list[ViewValue] | None:
+    """The blocks of an array that `[array, type]` and `[array, count, type]` name by a derived type or a smaller count,
     else None."""
     if not isinstance(value, (ListValue, list, tuple)):
         return None
     items, kinds, counts = _said(ctx, value)
     if kinds and is_derived(kinds[0]):
-        return typed_part(ctx, ctx.builder.materialise(as_array(ctx, items[0]), "message"), kinds[0], counts, parts)
+        return typed_parts(ctx, ctx.builder.materialise(as_array(ctx, items[0]), "message"), kinds[0], counts, parts)
     found = as_array(ctx, _array_of(ctx, value)) if counts else None
     if found is None or int(counts[0]) * parts == size_of(found):
         return None
-    return typed_part(ctx, ctx.builder.materialise(found, "message"), DerivedType(found.dtype), counts, parts)
+    return typed_parts(ctx, ctx.builder.materialise(found, "message"), DerivedType(found.dtype), counts, parts)
 
 
 def _array_of(ctx: Context, value: Value) -> Value:

@@ -20,11 +20,11 @@ from sdfgad.frontend.messages import (
     collective,
     exchange,
     incoming_buffer,
-    of_status,
     outgoing_buffer,
     post,
     size_of,
 )
+from sdfgad.frontend.mpi_alike import listed_alike
 from sdfgad.frontend.mpi_given import is_in_place, object_of, own_part, root_of, rows_of, same_parts, same_size
 from sdfgad.frontend.mpi_integers import of_integers
 from sdfgad.frontend.mpi_neighbours import NEIGHBOURS
@@ -53,7 +53,9 @@ from sdfgad.frontend.mpi_reductions import (
     scan_into,
 )
 from sdfgad.frontend.mpi_sizes import SHARES, of_buffers
-from sdfgad.frontend.mpi_types import DerivedType, is_request_class, of_datatype
+from sdfgad.frontend.mpi_status import SOURCE, TAG, count_of_status, of_status
+from sdfgad.frontend.mpi_structures import Makeup, gathered_parts
+from sdfgad.frontend.mpi_types import DerivedType, emptied_rooms, is_request_class, of_datatype
 from sdfgad.frontend.mpi_vectors import allgatherv, alltoallv, gatherv, scatterv
 from sdfgad.frontend.mpi_waits import COMPLETIONS, wait_and_tell
 from sdfgad.frontend.values import ListValue, Method, Reading, Value, ViewValue, is_number
@@ -84,6 +86,13 @@ _OF_CARTS = frozenset({"Shift", "Get_coords", "Get_topo", "Get_dim", "Get_cart_r
 
 def of_ranks(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """What such a call is."""
+    found = _of_ranks(ctx, callee, arguments, keywords)
+    if ctx.builder.mail.rooms:
+        emptied_rooms(ctx)
+    return found
+
+
+def _of_ranks(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     name = callee.name if isinstance(callee, Method) else callee.__name__
     owner = callee.owner if isinstance(callee, Method) else getattr(callee, "__self__", None)
     if isinstance(owner, DerivedType) or is_datatype(owner):
@@ -92,8 +101,8 @@ def of_ranks(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: 
     if of_several and (is_request_class(owner) or isinstance(owner, (PostedMessage, PersistentMessage))):
         return _of_several(ctx, name, arguments, keywords)
     if isinstance(callee, Method):
-        return _of_status(ctx, callee) if isinstance(callee.owner, MessageStatus) else _of_request(
-            ctx, callee, [*arguments, *keywords.values()])
+        rule = _of_status if isinstance(callee.owner, MessageStatus) else _of_request
+        return rule(ctx, callee, [*arguments, *keywords.values()])
     if callee is library().Status and not arguments:  # type: ignore[union-attr]
         return MessageStatus()
     if name == "Wtime":
@@ -108,10 +117,9 @@ def of_ranks(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: 
         return _asked(ctx, callee, arguments, keywords)
     if name in _MAKERS:
         return _made_communicator(ctx, callee, arguments, keywords)
-    rule = _RULES.get(name)
-    if rule is None:
+    if name not in _RULES:
         raise ctx.refuse(f"the method {name!r} of a communicator", _SUPPORTED, "SG121")
-    return _called(ctx, rule, (owner, *arguments), keywords, name)
+    return _called(ctx, _RULES[name], (owner, *arguments), keywords, name)
 
 
 def _of_several(ctx: Context, name: str, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -123,7 +131,7 @@ def _of_several(ctx: Context, name: str, arguments: Sequence[Value], keywords: M
         start(ctx, requests)
         return None
     _called(ctx, wait_and_tell, arguments, keywords, name)
-    return ListValue([brought(r) for r in requests], len(ctx.builder.regions)) if name == "waitall" else None
+    return ListValue([brought(ctx, r) for r in requests], len(ctx.builder.regions)) if name == "waitall" else None
 
 
 def _called(ctx: Context, rule: Callable[..., Value], arguments: Sequence[Value], keywords: Mapping[str, Value],
@@ -162,15 +170,17 @@ def _made_communicator(ctx: Context, callee: Any, arguments: Sequence[Value], ke
     key, known = (*call, mail.made.count(call)), made_communicators()
     if key not in known or handle_of(known[key][0]) != call[0]:
         raise CommunicatorNeeded(callee.__name__, lambda: known.update({key: (parent, callee(*args, **more))}),
-                                 tuple(ctx.surroundings.sent))
+                                 ctx.builder.mail.sent)
     ctx.builder.mail = replace(mail, made=(*mail.made, call))
     return known[key][1]
 
 
-def _of_status(ctx: Context, callee: Method) -> Value:
+def _of_status(ctx: Context, callee: Method, arguments: Sequence[Value]) -> Value:
+    if callee.name in ("Get_count", "Get_elements"):
+        return count_of_status(ctx, callee.owner, arguments)
     if callee.name not in ("Get_source", "Get_tag"):
-        raise ctx.refuse(f"the method {callee.name!r} of a status", "source and tag are known", "SG121")
-    return of_status(ctx, callee.owner, 1 if callee.name == "Get_source" else 2)
+        raise ctx.refuse(f"the method {callee.name!r} of a status", "source, tag and count are known", "SG121")
+    return of_status(ctx, callee.owner, SOURCE if callee.name == "Get_source" else TAG)
 
 
 def _of_request(ctx: Context, callee: Method, arguments: Sequence[Value]) -> Value:
@@ -182,7 +192,7 @@ def _of_request(ctx: Context, callee: Method, arguments: Sequence[Value]) -> Val
         raise ctx.refuse(f"the method {callee.name!r} of a request", _ASKS if "test" in
                          callee.name.lower() else "call Wait", "SG121")
     wait_and_tell(ctx, (callee.owner,), tuple(arguments) or None)
-    return brought(callee.owner)
+    return brought(ctx, callee.owner)
 
 
 # point to point
@@ -278,14 +288,18 @@ def _allgather(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
 
 def _allgather_list(ctx: Context, comm: Any, sendobj: Value) -> Value:
     """A list of what the ranks give, which has one shape on all of them."""
-    given = object_of(ctx, sendobj)
+    given, shapes = listed_alike(ctx, comm, "allgather", object_of(ctx, sendobj))
+    if len(set(shapes)) > 1:
+        return gathered_parts(ctx, comm, [Makeup("data", s) for s in shapes], given)
     rows = rows_of(ctx, comm, given)
     collective(ctx, comm, "allgather", MessageBuffers((given,), (rows,), size_of(given), given.dtype))
     return _listed(ctx, comm, rows, given)
 
 
 def _gather_list(ctx: Context, comm: Any, sendobj: Value, root: Value = 0) -> Value:
-    given = object_of(ctx, sendobj)
+    given, shapes = listed_alike(ctx, comm, "gather", object_of(ctx, sendobj))
+    if len(set(shapes)) > 1:
+        return gathered_parts(ctx, comm, [Makeup("data", s) for s in shapes], given, root)
     got = (rows_of(ctx, comm, given),) if comm.Get_rank() == root else ()
     collective(ctx, comm, "gather", MessageBuffers((given,), got, size_of(given), given.dtype), root_of(ctx, root))
     return _listed(ctx, comm, got[0], given) if got else None

@@ -92,6 +92,12 @@ def is_logical(op: Value) -> bool:
     return mpi is not None and (op is mpi.LAND or op is mpi.LOR)
 
 
+def is_located(op: Value) -> str:
+    """The name of an operation that says who has the largest or the least number, else nothing."""
+    mpi = library()
+    return next((n for n in ("MAXLOC", "MINLOC") if mpi is not None and op is getattr(mpi, n)), "")
+
+
 def how_of(ctx: Context, op: Value, kind: str = "f") -> str:
     """The name of a reduction. kind: of what is reduced, as in NumPy's types."""
     mpi = library()

@@ -19,6 +19,7 @@ import numpy as np
 
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.context import Context
+from sdfgad.frontend.messages import count_on, say
 from sdfgad.frontend.mpi_given import how_of
 from sdfgad.frontend.mpi_structures import (
     Makeup,
@@ -117,7 +118,7 @@ def said_by(ctx: Context, comm: Any, own: Any, givers: Sequence[Any], gives: boo
         return None
     ways = [ObjectWay(members(comm), lineage(handle), giver, None, len(before), "collectives") for giver in givers]
     if gives:
-        ctx.surroundings.sent.append((ways[list(givers).index(rank)], ObjectForm("", (), True, own)))
+        say(ctx, ways[list(givers).index(rank)], ObjectForm("", (), True, own))
     if not ask or gives and own is None:
         return None
     if comm.Get_size() == 1:
@@ -130,10 +131,10 @@ def _said(ctx: Context, way: ObjectWay) -> Any:
     said = objects_sent()
     form = next((form for other, form in said[-1] if other.meets(way)), None) if said else None
     if form is None and (not said or said[-1] is not NOBODY_SAYS and not settled(2)):
-        raise IntegersNeeded(tuple(ctx.surroundings.sent))
+        raise IntegersNeeded(ctx.builder.mail.sent)
     if form is None:
         return None
-    ctx.surroundings.received.append((way, form))
+    count_on(ctx, way, form)
     return form.value
 
 

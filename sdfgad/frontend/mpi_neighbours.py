@@ -115,7 +115,7 @@ def _apart(ctx: Context, comm: Any) -> Any:
     key, known = (handle_of(comm), "neighbours"), made_communicators()
     if key not in known or handle_of(known[key][0]) != handle_of(comm):
         raise CommunicatorNeeded("neighbours", lambda: known.update({key: (comm, comm.Dup())}),
-                                 tuple(ctx.surroundings.sent))
+                                 ctx.builder.mail.sent)
     return known[key][1]
 
 

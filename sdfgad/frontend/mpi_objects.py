@@ -10,11 +10,14 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.mail import ObjectPlace, PostedMessage
-from sdfgad.frontend.messages import MessageBuffers, collective, exchange, post, size_of
+from sdfgad.frontend.messages import MessageBuffers, collective, count_on, exchange, numbered, post, say, size_of
+from sdfgad.frontend.mpi_alike import of_one_shape
 from sdfgad.frontend.mpi_given import object_of, root_of
-from sdfgad.frontend.values import IntValue, ListValue, Value, ViewValue, is_number
+from sdfgad.frontend.mpi_packed import form_of_all, makeup_of, packed, unpacked
+from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewValue, is_number
 from sdfgad.ir.index import ix
 from sdfgad.ranks import (
+    NOBODY_SAYS,
     ObjectForm,
     ObjectsNeeded,
     ObjectWay,
@@ -33,18 +36,19 @@ def send_object(ctx: Context, comm: Any, obj: Value, dest: Value, tag: Value = 0
 
 def recv_object(ctx: Context, comm: Any, buf: Value = None, source: Value = None, tag: Value = None,
                 status: Value = None) -> Value:
-    into = _incoming(ctx, comm, source, tag)
-    if into is not None:
-        exchange(ctx, comm, [], [(into, source, tag)], status)
-    return into
+    place = _incoming(ctx, comm, source, tag)
+    if place.view is not None:
+        exchange(ctx, comm, [], [(place.view, source, tag)], status)
+    return brought_to(ctx, place)
 
 
 def sendrecv_objects(ctx: Context, comm: Any, sendobj: Value, dest: Value, sendtag: Value = 0, recvbuf: Value = None,
                      source: Value = None, recvtag: Value = None, status: Value = None) -> Value:
     given = _outgoing(ctx, comm, sendobj, dest, sendtag)
-    into = _incoming(ctx, comm, source, recvtag)
-    exchange(ctx, comm, [(given, dest, sendtag)], [] if into is None else [(into, source, recvtag)], status)
-    return into
+    place = _incoming(ctx, comm, source, recvtag)
+    into = [] if place.view is None else [(place.view, source, recvtag)]
+    exchange(ctx, comm, [(given, dest, sendtag)], into, status)
+    return brought_to(ctx, place)
 
 
 def isend_object(ctx: Context, comm: Any, obj: Value, dest: Value, tag: Value = 0) -> PostedMessage:
@@ -53,25 +57,30 @@ def isend_object(ctx: Context, comm: Any, obj: Value, dest: Value, tag: Value = 
 
 
 def irecv_object(ctx: Context, comm: Any, buf: Value = None, source: Value = None, tag: Value = None) -> PostedMessage:
-    place = ObjectPlace(lambda: _incoming(ctx, comm, source, tag))
+    place = ObjectPlace(find=lambda: _incoming(ctx, comm, source, tag))
     return post(ctx, PostedMessage(comm, None, True, source, tag, ctx.builder.source, tuple(ctx.builder.regions),
                                    brings=place))
 
 
-def brought(request: Value) -> Value:
+def brought(ctx: Context, request: Value) -> Value:
     """What the wait for a request gives."""
     place = request.brings if isinstance(request, PostedMessage) else None
-    return None if place is None else place.view
+    return None if place is None else brought_to(ctx, place)
+
+
+def brought_to(ctx: Context, place: ObjectPlace) -> Value:
+    """What has come, as it was sent."""
+    makeup = None if place.form is None else place.form.value
+    return place.view if place.view is None or makeup is None else unpacked(ctx, makeup, place.view)
 
 
 def broadcast_form(ctx: Context, comm: Any, value: Value, root: int) -> ViewValue:
-    """A copy of what is broadcast, or room for it where a rank gives None: the root says what comes."""
+    """A copy of what is broadcast, or room for it on another rank: the root says what comes."""
     way = _from_root(ctx, comm, root)
-    if value is None and comm.Get_rank() != root:
-        return _room(ctx, way)
+    if comm.Get_rank() != root:
+        return _room_or(ctx, way, value)
     given = object_of(ctx, value)
-    if comm.Get_rank() == root:
-        ctx.surroundings.sent.append((way, _form(ctx, given)))
+    say(ctx, way, _form(ctx, given))
     return ctx.builder.fresh_copy(given, "message")
 
 
@@ -81,7 +90,7 @@ def scatter_objects(ctx: Context, comm: Any, sendobj: Value, root: Value = 0) ->
     way, here = _from_root(ctx, comm, place), comm.Get_rank() == place
     rows = _stacked(ctx, comm, sendobj) if here else None
     if rows is not None:
-        ctx.surroundings.sent.append((way, _form(ctx, rows, 1)))
+        say(ctx, way, _form(ctx, rows, 1))
     into = _room(ctx, way) if rows is None else _place(ctx, _form(ctx, rows, 1))
     sent = () if rows is None else (rows,)
     collective(ctx, comm, "scatter", MessageBuffers(sent, (into,), size_of(into), into.dtype), place)
@@ -90,7 +99,7 @@ def scatter_objects(ctx: Context, comm: Any, sendobj: Value, root: Value = 0) ->
 
 def alltoall_objects(ctx: Context, comm: Any, sendobj: Value) -> Value:
     """A list of what the ranks have in this one's place of their lists; all of them have one shape."""
-    rows = _stacked(ctx, comm, sendobj)
+    rows = of_one_shape(ctx, comm, "alltoall", _stacked(ctx, comm, sendobj))
     got = ctx.builder.view(ctx.builder.declare(rows.shape, rows.dtype, "every"), rows.shape)
     collective(ctx, comm, "alltoall", MessageBuffers((rows,), (got,), size_of(rows) // comm.Get_size(), rows.dtype))
     return ListValue([subscript(ctx, got, k) for k in range(comm.Get_size())], len(ctx.builder.regions))
@@ -108,18 +117,16 @@ def _stacked(ctx: Context, comm: Any, value: Value) -> ViewValue:
 
 def _from_root(ctx: Context, comm: Any, root: int) -> ObjectWay:
     """The way of what a root gives to all. Such calls are told apart by their order, which all ranks have alike."""
-    handle = handle_of(comm)
-    number = ctx.surroundings.broadcasts.count(handle)
-    ctx.surroundings.broadcasts.append(handle)
-    return ObjectWay(members(comm), lineage(handle), root, None, number, "roots")
+    return ObjectWay(members(comm), lineage(handle_of(comm)), root, None, numbered(ctx, comm, "roots"), "roots")
 
 
 def _outgoing(ctx: Context, comm: Any, value: Value, dest: Value, tag: Value) -> ViewValue:
     """What is sent; those who receive it are told its form."""
-    given = object_of(ctx, value)
+    makeup = makeup_of(ctx, value)
+    given, form = (object_of(ctx, value), None) if makeup is None else packed(ctx, value, makeup)
     way = ObjectWay(members(comm), lineage(handle_of(comm)), comm.Get_rank(), _told(dest), _told(tag))
     if not _is_nobody(dest):
-        ctx.surroundings.sent.append((way, _form(ctx, given)))
+        say(ctx, way, form or _form(ctx, given))
     return given
 
 
@@ -130,17 +137,35 @@ def _form(ctx: Context, given: ViewValue, inner: int = 0) -> ObjectForm:
     return ObjectForm(given.dtype.str, tuple(n.const or 0 for n in given.shape[inner:]), given.weak)
 
 
-def _incoming(ctx: Context, comm: Any, source: Value, tag: Value) -> ViewValue | None:
-    """Room for what comes, in the form in which it is sent; None from nobody."""
+def _incoming(ctx: Context, comm: Any, source: Value, tag: Value) -> ObjectPlace:
+    """Room for what comes, in the form in which it is sent; none for what comes from nobody."""
     if _is_nobody(source):
-        return None
-    return _room(ctx, ObjectWay(members(comm), lineage(handle_of(comm)), _told(source), comm.Get_rank(), _told(tag)))
+        return ObjectPlace()
+    way = ObjectWay(members(comm), lineage(handle_of(comm)), _told(source), comm.Get_rank(), _told(tag))
+    form = _expected(ctx, way)
+    return ObjectPlace(_place(ctx, form), form)
 
 
 def _room(ctx: Context, way: ObjectWay) -> ViewValue:
+    return _place(ctx, _expected(ctx, way))
+
+
+def _expected(ctx: Context, way: ObjectWay) -> ObjectForm:
     form = _form_of(ctx, way)
-    ctx.surroundings.received.append((way, form))
-    return _place(ctx, form)
+    count_on(ctx, way, form)
+    return form
+
+
+def _room_or(ctx: Context, way: ObjectWay, value: Value) -> ViewValue:
+    """Room for what a root gives. What another rank gives to the call counts for nothing; it is taken for a pattern
+    until the root says otherwise, as most often it is one."""
+    said = objects_sent()
+    pattern = isinstance(value, ArrayValue) or is_number(value) or isinstance(value, IntValue)
+    if not pattern or said and said[-1] is not NOBODY_SAYS and any(other.meets(way) for other, _ in said[-1]):
+        return _room(ctx, way)
+    given = object_of(ctx, value)
+    count_on(ctx, way, _form(ctx, given), guessed=True)
+    return ctx.builder.fresh_copy(given, "message")
 
 
 def _place(ctx: Context, form: ObjectForm) -> ViewValue:
@@ -154,15 +179,16 @@ def _form_of(ctx: Context, way: ObjectWay) -> ObjectForm:
     said = objects_sent()
     forms = {form for other, form in said[-1] if other.meets(way)} if said else set()
     if not forms and not settled(3):
-        raise ObjectsNeeded(tuple(ctx.surroundings.sent))
+        raise ObjectsNeeded(ctx.builder.mail.sent)
     if not forms:
         raise ctx.refuse("a message in lower case that no rank sends in lower case",
                          "use Recv for what is sent by Send", "SG121")
-    if len(forms) > 1:
+    common = form_of_all(forms)
+    if common is None:
         kinds = " and ".join(sorted(f"{np.dtype(f.dtype)}{list(f.shape)}" for f in forms))
         raise ctx.refuse(f"messages in lower case of different forms on one way: {kinds}", "give them different tags, "
                          "or use Send and Recv with buffers", "SG121")
-    return forms.pop()
+    return common
 
 
 def _is_nobody(peer: Value) -> bool:

@@ -25,6 +25,9 @@ def _made(ctx: Context, comm: Any, buffer: ViewValue, incoming: bool, peer: Valu
     if ctx.builder.regions:
         raise ctx.refuse("a persistent request made in a loop or a branch", "make it before, and start it there",
                          "SG107")
+    if incoming and any(room.view.array == buffer.view.array for room, _ in ctx.builder.mail.rooms):
+        raise ctx.refuse("a persistent receive of a datatype of several blocks", "receive into an array, and copy from "
+                         "it", "SG121")
     made, mail = PersistentMessage(comm, buffer, incoming, peer, tag), ctx.builder.mail
     ctx.builder.mail = replace(mail, persistent=(*mail.persistent, made))
     return made

@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array
+from sdfgad.frontend.elementwise import as_array, describe, lift
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.messages import (
     MessageBuffers,
@@ -18,6 +20,7 @@ from sdfgad.frontend.messages import (
     same_type,
     size_of,
 )
+from sdfgad.frontend.mpi_alike import made_alike
 from sdfgad.frontend.mpi_given import (
     assigned,
     flat_of,
@@ -25,6 +28,7 @@ from sdfgad.frontend.mpi_given import (
     how_of,
     integers,
     is_in_place,
+    is_located,
     is_logical,
     object_of,
     part_of_flat,
@@ -34,11 +38,16 @@ from sdfgad.frontend.mpi_given import (
     same_size,
 )
 from sdfgad.frontend.numpy_table import stop_gradient
-from sdfgad.frontend.values import ArrayValue, Value, ViewValue
+from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewValue, is_int
+from sdfgad.frontend.views import to_int
+from sdfgad.ir.expr import call
+from sdfgad.ranks import library
 
 
 def allreduce(ctx: Context, comm: Any, sendobj: Value, op: Value = None) -> Value:
-    given = object_of(ctx, sendobj)
+    if is_located(op):
+        return _located(ctx, comm, sendobj, op)
+    given = made_alike(ctx, comm, "allreduce", object_of(ctx, sendobj))
     return reduced(ctx, comm, given, how_of(ctx, op, given.dtype.kind))
 
 
@@ -75,16 +84,41 @@ def reduced(ctx: Context, comm: Any, given: ViewValue, how: str, of_rank: bool =
 
 
 def extreme(ctx: Context, comm: Any, x: ViewValue, how: str, of_rank: bool) -> ViewValue:
-    """m = max of x over the ranks ; m + sum over the ranks of (x - m) / ties where x is m: those that win share."""
+    """m = max of x over the ranks, with the derivative of: sum over the ranks of x / ties where x is m. Those that win
+    share; what the others have may be infinite."""
     def run(ufunc: Callable[..., Any], *values: Value) -> ViewValue:
         return ctx.builder.fresh_copy(as_array(ctx, ctx.invoke(ctx, ufunc, list(values), {})), "message")
 
+    zero, one = x.dtype.type(0), x.dtype.type(1)
     constant = ctx.builder.fresh_copy(stop_gradient(ctx, x), "message")
     top = combined(ctx, comm, constant, how, of_rank)
-    won = run(np.where, ctx.invoke(ctx, np.equal, [constant, top], {}), x.dtype.type(1), x.dtype.type(0))
-    ties = combined(ctx, comm, won, "sum", of_rank, passive=True)
-    share = run(np.divide, run(np.multiply, won, run(np.subtract, x, top)), ties)
-    return run(np.add, top, combined(ctx, comm, share, "sum", of_rank))
+    if not ctx.own_rules:  # nobody asks for derivatives
+        return top
+    won = run(np.equal, constant, top)
+    ties = combined(ctx, comm, run(np.where, won, one, zero), "sum", of_rank, passive=True)
+    slope = combined(ctx, comm, run(np.where, won, run(np.divide, x, ties), zero), "sum", of_rank)
+    both = lift(ctx, (top, slope), x.dtype, lambda v, t: call("attached", v, t), top.weak)
+    return ctx.builder.fresh_copy(both, "top")
+
+
+def _located(ctx: Context, comm: Any, pair: Value, op: Value) -> Value:
+    """comm.allreduce((value, rank), op=MPI.MAXLOC)   ->   the largest value, and the least place of those with it"""
+    items = list(items_of(ctx, pair)) if isinstance(pair, (ListValue, list, tuple)) else []
+    if len(items) != 2 or not is_int(items[1]):
+        raise ctx.refuse(f"{describe(pair)} for MAXLOC or MINLOC", "give a number and an integer: (value, rank)",
+                         "SG109")
+    how = "max" if is_located(op) == "MAXLOC" else "min"
+    value = made_alike(ctx, comm, "located", object_of(ctx, items[0]))
+    how_of(ctx, getattr(library(), how.upper()), value.dtype.kind)
+    if value.shape:
+        raise ctx.refuse(f"{describe(value)} for MAXLOC or MINLOC", "give a number and an integer", "SG109")
+    top = reduced(ctx, comm, value, how)
+    won = ctx.invoke(ctx, np.equal, [stop_gradient(ctx, value), stop_gradient(ctx, top)], {})
+    nobody = np.iinfo(np.int64).max
+    place = ctx.invoke(ctx, np.where, [won, items[1], nobody], {})
+    least = combined(ctx, comm, ctx.builder.fresh_copy(as_array(ctx, place), "place"), "min", False)
+    found = to_int(ctx, least)
+    return top, replace(found, dtype=None) if isinstance(found, IntValue) else found
 
 
 def combined(ctx: Context, comm: Any, given: ViewValue, how: str, of_rank: bool, passive: bool = False) -> ViewValue:
@@ -116,7 +150,10 @@ def reduce_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Val
 
 
 def reduce(ctx: Context, comm: Any, sendobj: Value, op: Value = None, root: Value = 0) -> Value:
-    given = object_of(ctx, sendobj)
+    if is_located(op):
+        found = _located(ctx, comm, sendobj, op)
+        return found if comm.Get_rank() == root else None
+    given = made_alike(ctx, comm, "reduce", object_of(ctx, sendobj))
     how = how_of(ctx, op, given.dtype.kind)
     if how != "sum":
         total = reduced(ctx, comm, given, how, of_rank=True)
@@ -185,11 +222,13 @@ def prefix(ctx: Context, comm: Any, given: ViewValue, how: str, count: int, of_r
 
 
 def scan(ctx: Context, comm: Any, sendobj: Value, op: Value = None) -> Value:
-    return _before(ctx, comm, object_of(ctx, sendobj), op, comm.Get_rank() + 1)
+    given = made_alike(ctx, comm, "scan", object_of(ctx, sendobj))
+    return _before(ctx, comm, given, op, comm.Get_rank() + 1)
 
 
 def exscan(ctx: Context, comm: Any, sendobj: Value, op: Value = None) -> Value:
-    return _before(ctx, comm, object_of(ctx, sendobj), op, comm.Get_rank())
+    given = made_alike(ctx, comm, "exscan", object_of(ctx, sendobj))
+    return _before(ctx, comm, given, op, comm.Get_rank())
 
 
 def scan_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Value = None) -> None:

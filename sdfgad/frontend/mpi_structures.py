@@ -28,7 +28,8 @@ Rule = Callable[..., Value]
 
 @dataclass(frozen=True)
 class Makeup:
-    """What a value is made of. kind: "known", with the value in `parts`; "data", with the shape; "tuple", "list" and
+    """What a value is made of. kind: "known", with the value in `parts`; "data", with the shape; "number", of
+    which the value is not said; "tuple", "list" and
     "dict" with forms. keys: of a dict, or the name of the type of data."""
 
     kind: str
@@ -41,6 +42,17 @@ class Makeup:
         if self.kind in ("known", "data"):
             return [self] if self.kind == "data" else []
         return [one for part in self.parts for one in part.data]
+
+    def takes(self, other: Any) -> bool:
+        """Whether this is what another value is made of, but for numbers that are not said here."""
+        if not isinstance(other, Makeup):
+            return False
+        if self.kind == "number":
+            return other.kind == "number" or other.kind == "known" and is_number(other.parts[0])
+        if self.kind in ("known", "data"):
+            return self == other
+        return (self.kind, self.keys, len(self.parts)) == (other.kind, other.keys, len(other.parts)) and all(
+            a.takes(b) for a, b in zip(self.parts, other.parts, strict=True))
 
     def like(self, other: Makeup) -> bool:
         """Whether two values are made alike, whatever is known of them."""

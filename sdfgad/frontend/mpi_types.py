@@ -17,7 +17,7 @@ import numpy as np
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.builder import axes
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import describe
+from sdfgad.frontend.elementwise import as_array, describe
 from sdfgad.frontend.layout import as_in_memory
 from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.strides import steps_of
@@ -25,25 +25,44 @@ from sdfgad.frontend.values import ListValue, Method, Value, ViewValue, is_numbe
 from sdfgad.frontend.views import remap
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.layout import axis
+from sdfgad.ir.program import View
 from sdfgad.ranks import is_communicator, is_datatype, library
 
-_SUPPORTED = "contiguous, vector, hvector, subarray and resized types of one basic type are taken"
+_SUPPORTED = "contiguous, vector, hvector, indexed, subarray and resized types of one basic type are taken"
+_MOST_BLOCKS = 256
 
 
 @dataclass(frozen=True)
 class DerivedType:
     """What `Create_vector` and its like give. dtype: of the elements. dims: size and step of each dimension, in
-    elements. first: where the first element lies. extent: from one item of the type to the next."""
+    elements. first: where the first element lies. extent: from one item of the type to the next. blocks: of a type
+    whose blocks lie at any places, those of one item, in order, each in place of one element."""
 
     dtype: np.dtype
     dims: tuple[tuple[int, int], ...] = ()
     first: int = 0
     extent: int = 1
+    blocks: tuple[DerivedType, ...] = ()
 
     @property
     def count(self) -> int:
         """Elements of one item."""
-        return prod(n for n, _ in self.dims)
+        return prod(n for n, _ in self.dims) * (sum(b.count for b in self.blocks) if self.blocks else 1)
+
+    @property
+    def pieces(self) -> list[DerivedType]:
+        """The same one behind the other, each a part with steps of its own."""
+        if not self.blocks:
+            return [self]
+        starts = [self.first + sum(k * s for k, (_, s) in zip(at, self.dims, strict=True))
+                  for at in np.ndindex(*(n for n, _ in self.dims))]
+        return [replace(b, first=b.first + start) for start in starts for b in self.blocks]
+
+    @property
+    def places(self) -> np.ndarray:
+        """Where the elements lie, in order."""
+        found = [np.array([b.first])[:, None] + _steps_of(b.dims) for b in self.pieces]
+        return np.concatenate([f.ravel() for f in found])
 
     def items(self, count: int) -> DerivedType:
         """So many items one behind the other."""
@@ -75,6 +94,32 @@ def _subarray(old: DerivedType, sizes: Sequence[int], subsizes: Sequence[int], s
                    first=old.first + sum(w * s for w, s in zip(where, steps, strict=True)))
 
 
+def _hindexed(old: DerivedType, blocklengths: Sequence[int], displacements: Sequence[int]) -> DerivedType:
+    """Displacements are in bytes."""
+    return _at_places(old, blocklengths, [_elements(old, d) for d in displacements])
+
+
+def _indexed(old: DerivedType, blocklengths: Sequence[int], displacements: Sequence[int]) -> DerivedType:
+    return _at_places(old, blocklengths, [d * old.extent for d in displacements])
+
+
+def _at_places(old: DerivedType, sizes: Sequence[int], places: Sequence[int]) -> DerivedType:
+    """Blocks of so many items at any places."""
+    if old.blocks or len(sizes) != len(places) or not sizes or min(sizes) < 0 or min(places) < 0:
+        raise ValueError(f"blocks of {list(sizes)} at {list(places)}")
+    blocks = tuple(replace(old.items(n), first=old.first + place) for n, place in zip(sizes, places, strict=True) if n)
+    ends = [place + n * old.extent for n, place in zip(sizes, places, strict=True)]
+    return DerivedType(old.dtype, (), 0, max(ends) - min(places), blocks)
+
+
+def _steps_of(dims: Sequence[tuple[int, int]]) -> np.ndarray:
+    """How far from the first one each element lies."""
+    found = np.zeros(1, int)
+    for count, step in dims:
+        found = (found[:, None] + step * np.arange(count)).ravel()
+    return found
+
+
 def _resized(old: DerivedType, lb: int, extent: int) -> DerivedType:
     if lb:
         raise ValueError(f"a lower bound of {lb}")
@@ -89,7 +134,11 @@ def _elements(old: DerivedType, size: int) -> int:
 
 _MAKERS: Mapping[str, Callable[..., DerivedType]] = MappingProxyType({
     "contiguous": DerivedType.items, "vector": _vector, "hvector": _hvector, "subarray": _subarray,
-    "resized": _resized, "dup": lambda old: old})
+    "resized": _resized, "dup": lambda old: old, "indexed": _indexed, "hindexed": _hindexed,
+    "indexed_block": lambda old, blocklength, displacements: _indexed(
+        old, [blocklength] * len(displacements), displacements),
+    "hindexed_block": lambda old, blocklength, displacements: _hindexed(
+        old, [blocklength] * len(displacements), displacements)})
 """By the names that MPI has for the ways to make a type; arguments are called as in mpi4py."""
 
 
@@ -128,6 +177,9 @@ def _checked(ctx: Context, rule: Callable[..., DerivedType], old: DerivedType, a
             raise ctx.refuse("a datatype that is empty, runs backwards, or has an element twice",
                              "give sizes and strides that are positive", "SG101")
         reach += (count - 1) * step
+    if made.blocks and (len(made.pieces) > _MOST_BLOCKS or len(np.unique(made.places)) < made.count):
+        raise ctx.refuse(f"a datatype of more than {_MOST_BLOCKS} blocks, or with an element twice",
+                         "send a copy of what it names: x[places]", "SG101")
     return made
 
 
@@ -180,24 +232,41 @@ def is_request_class(owner: Any) -> bool:
     return mpi is not None and (owner is mpi.Request or owner is mpi.Prequest)
 
 
-def typed_part(ctx: Context, buffer: ViewValue, kind: Value, counts: Sequence[Value], parts: int) -> ViewValue:
-    """The elements of `[buffer, count, type]` or `[buffer, type]`, in the order of the message. parts: ranks for each
-    of which the count counts."""
-    found, size = derived(ctx, kind), prod(n.const or 0 for n in buffer.shape)
-    if found.dtype != buffer.dtype:
-        raise ctx.refuse(f"a datatype of {found.dtype} for a buffer of {buffer.dtype}", "give both the same type",
+def typed_part(ctx: Context, buffer: ViewValue, kind: Value, counts: Sequence[Value]) -> ViewValue:
+    """The elements of `[buffer, count, type]`, which lie in one block with steps."""
+    found = typed_parts(ctx, buffer, kind, counts, 1)
+    if len(found) > 1:
+        raise ctx.refuse("a datatype of several blocks for parts of ranks", "give each rank one block, or a copy",
+                         "SG121")
+    return found[0]
+
+
+def typed_parts(ctx: Context, buffer: ViewValue, kind: Value, counts: Sequence[Value], parts: int) -> list[ViewValue]:
+    """The elements of `[buffer, count, type]` or `[buffer, type]`, in the order of the message, block by block. parts:
+    ranks for each of which the count counts."""
+    type_, size = derived(ctx, kind), prod(n.const or 0 for n in buffer.shape)
+    if type_.dtype != buffer.dtype:
+        raise ctx.refuse(f"a datatype of {type_.dtype} for a buffer of {buffer.dtype}", "give both the same type",
                          "SG104")
-    if len(counts) > 1 or not counts and (found.extent < 1 or size % found.extent):
-        raise ctx.refuse(f"a buffer of {size} elements for a datatype whose extent is {found.extent}",
+    if len(counts) > 1 or not counts and (type_.extent < 1 or size % type_.extent):
+        raise ctx.refuse(f"a buffer of {size} elements for a datatype whose extent is {type_.extent}",
                          "give [array, count, type]", "SG101")
-    whole = found.items(int(counts[0]) * parts if counts else size // found.extent)
+    whole = type_.items(int(counts[0]) * parts if counts else size // type_.extent)
     buffer = as_in_memory(ctx, buffer)
-    placed = _placed(ctx, buffer, whole) or _placed(ctx, *_in_array(ctx, buffer, whole))
-    placed = placed or _in_a_row(ctx, buffer, whole)
-    if placed is None:
+    found = [_placed(ctx, buffer, one) or _placed(ctx, *_in_array(ctx, buffer, one)) or _in_a_row(ctx, buffer, one)
+             for one in _few(ctx, whole)]
+    placed = [one for one in found if one is not None]
+    if len(placed) < len(found):
         raise ctx.refuse(f"a count or a datatype that reaches beyond a buffer of {size} elements, or over the ends of "
                          "its rows", "give a larger part of the array, or send a slice of it", "SG102")
     return placed
+
+
+def _few(ctx: Context, kind: DerivedType) -> list[DerivedType]:
+    pieces = kind.pieces
+    if len(pieces) > _MOST_BLOCKS:
+        raise ctx.refuse(f"a message of {len(pieces)} blocks", "send a copy of what it names: x[places]", "SG101")
+    return pieces
 
 
 def _placed(ctx: Context, buffer: ViewValue, kind: DerivedType) -> ViewValue | None:
@@ -246,3 +315,27 @@ def _rows(sizes: Sequence[int | None]) -> list[int]:
     return [prod(n or 0 for n in sizes[k + 1:]) for k in range(len(sizes))]
 
 
+def joined_blocks(ctx: Context, blocks: Sequence[ViewValue]) -> ViewValue:
+    """Several blocks of a message one behind the other, in a place of their own."""
+    if len(blocks) == 1:
+        return blocks[0]
+    rows = [ctx.invoke(ctx, np.reshape, [one, (-1,)], {}) for one in blocks]
+    every = ctx.invoke(ctx, np.concatenate, [ListValue(rows, len(ctx.builder.regions))], {})
+    return ctx.builder.fresh_copy(as_array(ctx, every), "blocks")
+
+
+def emptied_rooms(ctx: Context) -> None:
+    """What has arrived for several blocks goes there, but for what is not waited for yet."""
+    waiting, kept = ctx.builder.mail.awaited, []
+    for room, blocks in ctx.builder.mail.rooms:
+        if room.view.array in waiting:
+            kept.append((room, blocks))
+            continue
+        first = 0
+        for block in blocks:
+            sizes = tuple(n.const or 0 for n in block.shape)
+            count = int(np.prod(sizes, dtype=np.int64))
+            view = View(room.view.array, (ix(count),), (ix(axis(0)) + first,), room.dtype)
+            ctx.builder.assign(block, as_array(ctx, ctx.invoke(ctx, np.reshape, [ViewValue(view), sizes], {})))
+            first += count
+    ctx.builder.mail = replace(ctx.builder.mail, rooms=tuple(kept))

@@ -88,7 +88,8 @@ def allgatherv(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
 
 
 def alltoallv(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
-    sent, parts = (parts_of(ctx, comm.Get_size(), v, outgoing=o) for v, o in ((sendbuf, True), (recvbuf, False)))
+    parts = parts_of(ctx, comm.Get_size(), recvbuf, outgoing=False)
+    sent = parts if is_in_place(sendbuf) else parts_of(ctx, comm.Get_size(), sendbuf, outgoing=True)
     own, got = joined(ctx, sent), _room(ctx, parts.total, parts.buffer)
     collective(ctx, comm, "alltoallv", MessageBuffers((own,), (got,), size_of(own), own.dtype),
                counts=(*sent.counts, *parts.counts))
@@ -127,7 +128,7 @@ def _typed_parts(ctx: Context, buffer: ViewValue, kind: DerivedType, rest: Seque
     counts = integers(ctx, rest[0], ranks)
     first = integers(ctx, rest[1], ranks) if len(rest) == 2 and rest[1] is not None else _places(counts)
     moved = (replace(kind, first=kind.first + place * kind.extent) for place in first)
-    typed = tuple(typed_part(ctx, buffer, m, [n], 1) for m, n in zip(moved, counts, strict=True))
+    typed = tuple(typed_part(ctx, buffer, m, [n]) for m, n in zip(moved, counts, strict=True))
     elements = tuple(size_of(part) for part in typed)
     return RankParts(buffer, elements, _places(elements), typed)
 

@@ -4,7 +4,8 @@ MPI leaves open which of several requests are done first: here it is the order o
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -12,10 +13,11 @@ from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.mail import PersistentMessage, PostedMessage
-from sdfgad.frontend.messages import exchange, numbers_of, show_status, source_of, tag_of
+from sdfgad.frontend.messages import exchange, numbers_of, size_of, source_of, tag_of
 from sdfgad.frontend.mpi_objects import brought
+from sdfgad.frontend.mpi_status import TransferRecord, show_status
 from sdfgad.frontend.values import ListValue, Value
-from sdfgad.ir.messages import ANYBODY
+from sdfgad.ir.messages import ANYBODY, POSTED, is_message
 from sdfgad.ranks import handle_of, library
 
 
@@ -63,24 +65,42 @@ def wait_and_tell(ctx: Context, requests: Value, statuses: Value = None) -> None
 
 
 def _go(ctx: Context, posted: Sequence[PostedMessage]) -> None:
-    """The messages of all requests, one exchange for each communicator and type; or their collectives, in turn."""
-    collectives = [r.run for r in posted if r.run is not None]
-    if collectives and len(collectives) < len(posted):
-        # One after the other they would wait for ranks that wait for the other ones.
-        raise ctx.refuse("requests of collectives and of messages at the same time", "wait for those of one kind first",
-                         "SG107")
-    ctx.builder.mail = replace(ctx.builder.mail, posting=True)
-    for run in collectives:
-        run()
-    ctx.builder.mail = replace(ctx.builder.mail, posting=False)
-    if collectives:
-        return
-    if len({handle_of(r.communicator) for r in posted}) > 1:
+    """The messages of all requests, one exchange for each communicator and type, and their collectives, in turn."""
+    messages, collectives = [r for r in posted if r.run is None], [r.run for r in posted if r.run is not None]
+    if len({handle_of(r.communicator) for r in messages}) > 1:
         raise ctx.refuse("requests of several communicators at the same time", "wait for those of one first", "SG107")
+    both = bool(messages and collectives)
+    with _group(ctx, len(ctx.builder.mail.given) + 1 if both else 0):
+        if messages:
+            _exchanged(ctx, messages)
+        for run in collectives:
+            before = len(ctx.builder.mail.collectives)
+            run()
+            if both and not _is_one(ctx, before):
+                # What has to wait for something of its own cannot be under way beside the others.
+                raise ctx.refuse("requests of messages, and of a collective of uneven parts or of extremes, at the same"
+                                 " time", "wait for those of one kind first", "SG107")
+
+
+def _exchanged(ctx: Context, posted: Sequence[PostedMessage]) -> None:
     places = [r.buffer if r.brings is None else r.brings.found() for r in posted]
     given = [(r.incoming, (place, r.peer, r.tag)) for r, place in zip(posted, places, strict=True) if place is not None]
     exchange(ctx, posted[0].communicator, [m for into, m in given if not into],
              [m for into, m in given if into])
+
+
+@contextmanager
+def _group(ctx: Context, number: int) -> Iterator[None]:
+    ctx.builder.mail = replace(ctx.builder.mail, posting=True, group=number)
+    yield
+    ctx.builder.mail = replace(ctx.builder.mail, posting=False, group=0)
+
+
+def _is_one(ctx: Context, before: int) -> bool:
+    """Whether what has been done since is one collective that blocks on no rank."""
+    last = next((s for s in reversed(ctx.builder.blocks[-1]) if is_message(s)), None)
+    done = len(ctx.builder.mail.collectives) - before
+    return done == 0 or done == 1 and last is not None and POSTED in last.attrs
 
 
 # some of several
@@ -98,7 +118,7 @@ def waitany_object(ctx: Context, requests: Value, status: Value = None) -> tuple
     wait_for(ctx, [one for _, one in pairs], first)
     if status is not None:
         tell(ctx, status, first)
-    return place, brought(first)
+    return place, brought(ctx, first)
 
 
 def waitsome(ctx: Context, requests: Value, statuses: Value = None) -> Value:
@@ -114,7 +134,7 @@ def waitsome_objects(ctx: Context, requests: Value, statuses: Value = None) -> t
         return None, None
     wait_for(ctx, [one for _, one in pairs])
     here = len(ctx.builder.regions)
-    return ListValue([place for place, _ in pairs], here), ListValue([brought(one) for _, one in pairs], here)
+    return ListValue([place for place, _ in pairs], here), ListValue([brought(ctx, one) for _, one in pairs], here)
 
 
 def _waiting(ctx: Context, requests: Value) -> Sequence[tuple[int, PostedMessage]]:
@@ -129,7 +149,10 @@ def tell(ctx: Context, status: Value, message: PostedMessage) -> None:
     if message.run is not None or ANYBODY in (peer, tag):
         raise ctx.refuse("the status of a request whose message may come from anybody", "give its receive a source and "
                          "a tag", "SG121")
-    show_status(ctx, status, numbers_of(ctx, message.communicator, [peer, tag]))
+    place = message.buffer if message.brings is None else message.brings.view
+    if place is not None:
+        show_status(ctx, status, TransferRecord(numbers_of(ctx, message.communicator, [peer, tag]), place.dtype,
+                                                size_of(place)))
 
 
 COMPLETIONS: Mapping[str, Callable[..., Value]] = MappingProxyType({

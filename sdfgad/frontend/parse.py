@@ -131,8 +131,7 @@ def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mappi
     rules of their own are replaced by these. foreign: gives what translates calls of a program in another language,
     None for anything else.
     """
-    held = fn if isinstance(fn, partial) else None
-    fn = fn.func if isinstance(fn, partial) else fn
+    held, fn = (fn, fn.func) if isinstance(fn, partial) else (None, fn)
     fn = fn if hasattr(fn, "__wrapped__") else method_of(fn) or fn
     code = code_of(_stood_for(fn), text)
     bound = _bind(fn if held is None else held, code, arguments, keywords or {})
@@ -144,7 +143,8 @@ def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mappi
         except AssumptionFailed as again:
             builder = Builder(builder.assumed.without(again.container))
         except UnsupportedError as error:
-            builder = Builder(builder.assumed.after(error, builder.numbers, builder.hasty, builder.masks))
+            builder = Builder(builder.mail.or_asked(partial(
+                builder.assumed.after, error, builder.numbers, builder.hasty, builder.masks)))
     raise unsupported(code.at(code.node), "a program whose integer arrays change too often", code="SG105")
 
 
@@ -192,7 +192,7 @@ def _translate(called: _Called, builder: Builder) -> Parsed:
     values = _arguments(ctx, bound, taken)
     result = _run(ctx, called, values)
     tree = _returned(ctx, result)
-    ctx.builder.mail.check_waited()
+    ctx.builder.mail.delivered(ctx.surroundings)
     body = _watching(builder)
     live = settle_contents(ctx) | {n for n in builder.constants if builder.arrays[n].label in (NUMBERS, ADDRESS)}
     tell(ctx.ignored, code.name)

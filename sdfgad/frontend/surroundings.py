@@ -96,8 +96,8 @@ class Surroundings:
     became part of the translation and what they were. communicators: those that messages go through, by handle.
     agreed: a digest of what all ranks have decided about it; outdated: another rank wants to decide anew.
 
-    sent, received: messages in lower case; broadcasts: the communicator of each of those, in order; told: a
-    digest of what all ranks have said since that they send."""
+    sent, received: messages in lower case; told: a digest of what all ranks have said since that they send. anybody:
+    whether something is received from whatever rank sends first."""
 
     looks: dict[tuple[int, str], _Lookup] = field(default_factory=dict)
     arrays: dict[int, np.ndarray] = field(default_factory=dict)
@@ -107,8 +107,8 @@ class Surroundings:
     outdated: bool = False
     sent: list[tuple[ObjectWay, ObjectForm]] = field(default_factory=list)
     received: list[tuple[ObjectWay, ObjectForm]] = field(default_factory=list)
-    broadcasts: list[int] = field(default_factory=list)
     told: str = "0"
+    anybody: bool = False
 
     def note(self, place: Any, name: str, value: Any) -> None:
         """Remember what `place` held under `name`."""

@@ -43,9 +43,20 @@ VECTORS = frozenset(("scatterv", "gatherv", "allgatherv", "reduce_scatterv", "al
 PART, START, FINISH = "part", "start", "finish"
 """An exchange or a posted collective in two halves, for the code alone: START has its operands and results; FINISH has
 the results as operands, too, ahead of them."""
+TURNED = "turned"
+"""The mark of an exchange whose messages go in the opposite order of the lists, as those of a transposed one do: what
+arrives first in one direction arrives last in the other."""
+SHORT = "short"
+"""The mark of an exchange whose one message that comes in may be shorter than its place: the record says behind the
+numbers how many elements have come, and as many go back."""
+PAIRS = "pairs"
+"""The mark of an exchange of numbers with tangents beside them: there are twice as many."""
 POSTED = "posted"
 """The mark of a collective that does not block on any rank, as the program says there: MPI takes one that blocks for
 another one."""
+GROUP = "group"
+"""The number of the wait that an exchange and posted collectives are for: all of them have to be under way before any
+is waited for, as other ranks may wait for them in another order."""
 OF_RANK = "of rank"
 """The mark of a collective of whose result each rank takes another part, as of a scan: no number of all ranks."""
 ANYBODY = -2**40
@@ -116,5 +127,7 @@ def dual(stmt: Lib, held: tuple[View, ...], cotangents: tuple[View, ...]) -> Lib
     """The transposed message: it takes the cotangents of what was received to `held`, where it was sent from."""
     numbers = stmt.ins[len(sent(stmt)):-1]
     attrs = {**stmt.attrs, "kind": DUALS[stmt.attrs["kind"]], "sweep": REVERSE}
+    if stmt.attrs["kind"] == EXCHANGE:
+        attrs[TURNED] = not stmt.attrs.get(TURNED, False)
     return Lib(OP, (*held, order_view()), (*cotangents, *reversed(numbers), order_view()), MappingProxyType(attrs),
                stmt.source)

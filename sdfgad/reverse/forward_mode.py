@@ -9,7 +9,8 @@ from sdfgad.analysis.elements.access import interval_env, position, run_range
 from sdfgad.analysis.reversal.activity import active_arrays
 from sdfgad.errors import unsupported
 from sdfgad.ir.expr import Expr, Load, Local, rewrite, walk
-from sdfgad.ir.messages import carries_derivatives
+from sdfgad.ir.index import ix
+from sdfgad.ir.messages import EXCHANGE, PAIRS, carries_derivatives, received, sent
 from sdfgad.ir.own import OWN_LINEAR, DerivativeRule
 from sdfgad.ir.program import (
     Array,
@@ -27,6 +28,8 @@ from sdfgad.ir.program import (
     Store,
     View,
     While,
+    axis,
+    view_of,
     views_of,
 )
 from sdfgad.ir.walk import expr_reads, rebuild, writes
@@ -139,6 +142,8 @@ def _statement(stmt: Stmt, names: Names, path: tuple[Range, ...]) -> list[Stmt]:
         return [replace(stmt, body=_block(stmt.body, names, (*path, run_range(stmt))))]
     if isinstance(stmt, If):
         return [replace(stmt, then=_block(stmt.then, names, path), orelse=_block(stmt.orelse, names, path))]
+    if carries_derivatives(stmt) and stmt.attrs["kind"] == EXCHANGE:
+        return _side_by_side(stmt, names)
     if isinstance(stmt, (Push, Pop)) and names.tangent(stmt.tape):
         return [replace(stmt, tape="tan_" + stmt.tape), stmt]
     if not isinstance(stmt, (Map, Lib)) or not (
@@ -148,6 +153,32 @@ def _statement(stmt: Stmt, names: Names, path: tuple[Range, ...]) -> list[Stmt]:
     ready = [finish_stmt(part) for s in (*lin.prep, *lin.linear) for part in _written_out(s, names)]
     stmt = finish_stmt(stmt)
     return [stmt, *ready] if lin.after else [*ready, stmt]
+
+
+def _side_by_side(stmt: Lib, names: Names) -> list[Stmt]:
+    """y = exchange(x)   ->   [y, dy] = exchange([x, dx]): one message for both, side by side.
+
+    Ranks may send two messages at once and receive them one after the other, from anybody. A tangent that is a message
+    of its own would come between them.
+    """
+    before: list[Stmt] = []
+    behind: list[Stmt] = []
+
+    def pair(view: View, goes: bool) -> View:
+        shape = tuple(n.const or 0 for n in view.shape)
+        both = names.declare("pair", (*shape, 2), view.dtype)
+        for k, one in enumerate((view, names.tangents().view(view))):
+            assert one is not None  # all that messages bring is active
+            part = View(both.name, view.shape, (*(ix(axis(d)) for d in range(len(shape))), ix(k)), view.dtype)
+            before.extend([copied(part, one, None, stmt.source)] if goes else [])
+            behind.extend([] if goes else [copied(one, part, None, stmt.source)])
+        return view_of(both)
+
+    out, into = sent(stmt), received(stmt)
+    ins = (*(pair(v, True) for v in out), *stmt.ins[len(out):])
+    outs = (*(pair(v, False) for v in into), *stmt.outs[len(into):])
+    attrs = MappingProxyType({**stmt.attrs, PAIRS: True})
+    return [*before, replace(stmt, ins=ins, outs=outs, attrs=attrs), *behind]
 
 
 def _written_out(stmt: Stmt, names: Names) -> Block:

@@ -32,6 +32,7 @@ from tests.mpi.rows import CHECKS_OF_ROWS
 from tests.mpi.sizes import CHECKS_OF_SIZES
 from tests.mpi.telling import COMM, tell
 from tests.mpi.traffic import TRAFFIC
+from tests.mpi.ways import CHECKS_OF_WAYS
 
 
 def samples(*names: str) -> None:
@@ -84,7 +85,7 @@ def main(names: list[str]) -> None:
     build.link_flags = linked_quickly
     checks: dict[str, Callable[[], None]] = {
         "samples": samples, **CHECKS, **FAULTS, **DISTRIBUTED, **TRAFFIC, **REPLICAS, **CHECKS_OF_ROWS, **LIMITED,
-        **CHECKS_OF_ORDERS, **CHECKS_OF_OVERLAP, **CHECKS_OF_OBJECTS, **CHECKS_OF_SIZES, **CHECKED,
+        **CHECKS_OF_ORDERS, **CHECKS_OF_OVERLAP, **CHECKS_OF_OBJECTS, **CHECKS_OF_SIZES, **CHECKS_OF_WAYS, **CHECKED,
         **{f"sample-{n}": partial(samples, n) for n in SAMPLES}}
     for name in names:
         if name.startswith("random:"):  # random:FIRST:COUNT or random:FIRST:COUNT:native

@@ -6,7 +6,7 @@ from mpi4py import MPI
 
 
 def pickled(comm, x):
-    comm.isend("abc", comm.rank)  # a message of 'abc'
+    comm.isend({"abc"}, comm.rank)  # a message of
     return comm.allreduce(np.sum(x)) if comm.recv() else 0.0
 
 
@@ -16,7 +16,7 @@ def one_sided(comm, x):
 
 
 def where_largest(comm, x):
-    return comm.allreduce(np.sum(x), op=MPI.MAXLOC)  # SUM, PROD, MAX and MIN of numbers are taken
+    return comm.allreduce(np.sum(x), op=MPI.MAXLOC)  # for MAXLOC or MINLOC
 
 
 def not_waited(comm, x):
@@ -114,10 +114,11 @@ def turned_order(comm, x):
 
 
 def of_two_kinds(comm, x):
-    total, got = np.zeros(4), np.zeros(4)
-    asked = [comm.Iallreduce(x, total), comm.Irecv(got, comm.rank), comm.Isend(x, comm.rank)]
-    MPI.Request.Waitall(asked)  # requests of collectives and of messages
-    return np.sum(total * got)
+    """The collective of uneven parts waits for the other ranks."""
+    total, got = np.zeros(4 * comm.size), np.zeros(4)
+    asked = [comm.Iallgatherv(x[:4], total), comm.Irecv(got, comm.rank), comm.Isend(x, comm.rank)]
+    MPI.Request.Waitall(asked)  # requests of messages, and of a collective of uneven parts
+    return np.sum(total[:4] * got)
 
 
 def answered_at_once(comm, x):

@@ -189,6 +189,7 @@ def in_place(comm, x):
     m[rank] = np.sin(x)
     comm.Allgather(MPI.IN_PLACE, m)
     comm.Alltoall(MPI.IN_PLACE, m)
+    comm.Alltoallv(MPI.IN_PLACE, [m, [4] * size])
     y = x * m[0]
     comm.Scatter(m, MPI.IN_PLACE if rank == 0 else y, root=0)
     w = m * y

@@ -195,11 +195,11 @@ PROGRAMS: tuple[Callable[..., Any], ...] = (
 def check_sizes() -> None:
     """Value, tangent and gradient by the reference semantics against differences of the sum over the ranks."""
     for fn in PROGRAMS:
-        tell(f"sizes {fn.__name__}", **_errors(fn))
+        tell(f"sizes {fn.__name__}", **errors_of(fn))
     tell("unlike sizes", error=error_of(lambda: sdfgad.grad(unlike, wrt="x", objective="sum")(COMM, np.ones(3))))
 
 
-def _errors(fn: Callable[..., Any]) -> dict[str, float]:
+def errors_of(fn: Callable[..., Any]) -> dict[str, float]:
     rng = np.random.default_rng(COMM.rank)
     x, dx = 0.3 + rng.random(8), rng.random(8)
     seed = np.array(1.0)

@@ -20,6 +20,7 @@ from tests.mpi.told import (
     check_samples,
     check_silence,
     check_sizes,
+    check_ways,
 )
 from tests.support.once import once
 from tests.support.ranks import OPEN_MPI, RanksRun, needs_mpi, run_ranks, slowness
@@ -28,7 +29,7 @@ pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
           "code", "lists", "idle", "counts", "silence", "plans", "replicated", "rows", "parts-native", "random:0:20",
-          "distributed", "limited", "orders", "overlap", "overlap-native", "objects", "sizes", "checks")
+          "distributed", "limited", "orders", "overlap", "overlap-native", "objects", "sizes", "ways", "checks")
 
 
 def run(count: int, *checks: str, **options: Any) -> RanksRun:
@@ -52,7 +53,7 @@ def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
 
 def test_three_ranks() -> None:
     done = run(3, "sample-ring", "sample-farm", "operations-float64", "silence", "rows-complex", "random:24:12",
-               "distributed-few", "sizes", "checks", timeout=500)
+               "distributed-few", "sizes", "ways", "early", "checks", timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
@@ -61,6 +62,8 @@ def test_three_ranks() -> None:
     check_random(done.found, 12)
     check_distributed(done.found, 2)
     check_sizes(done.found)
+    check_ways(done.found)
+    assert done.found["early"]["error"] < 1e-13 and done.found["orders of waits"]["error"] < 1e-13
     check_checks(done.found)
 
 
@@ -84,7 +87,7 @@ def test_messages_are_under_way_while_something_is_computed(on_two: dict[str, An
     assert all(one["faults"] == [[], []] for name, one in found.items() if "native" in name)
     # Three steps of the function in the gradient and beside the tangents, three steps back.
     assert found["overlap inside_first"]["halves"] == [{"forward": 6, "reverse": 3}] * 2
-    assert found["overlap parts_in_turn"]["halves"] == [{"forward": 2, "tangents": 1}] * 2
+    assert found["overlap parts_in_turn"]["halves"] == [{"forward": 2}] * 2
     assert found["overlap sums_beside"]["halves"] == [{"forward": 8, "reverse": 4, "tangents": 4}] * 2
 
 
@@ -98,6 +101,10 @@ def test_messages_go_in_the_order_of_memory(on_two: dict[str, Any]) -> None:
 
 def test_messages_in_lower_case(on_two: dict[str, Any]) -> None:
     check_objects(on_two)
+
+
+def test_which_message_meets_which(on_two: dict[str, Any]) -> None:
+    check_ways(on_two)
 
 
 def test_sizes_that_ranks_tell_each_other(on_two: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <initializer_list>
 #include <limits>
 #include <vector>
@@ -25,19 +26,29 @@ struct Wait {
     int64_t ends[2 * 2 * SHOWN];  // ranks and tags of the first messages that are received and sent
 };
 
+// Whether nobody may send for the reverse sweep before all ranks have come to it: what a function receives from anybody
+// might be taken from there.
+struct Fence {
+    int64_t wanted, communicator;
+};
+
 struct Table {
     uint64_t functions[FUNCTIONS];
     uint64_t types[8], operations[3];
     uint64_t handle_bytes, status_bytes, source_at, tag_at;
     int64_t nobody, any_source, any_tag;
     Wait *wait;
+    Fence *fence;
     uint64_t note;  // who is told of every message, or 0
 };
 
-// The table, the sweep that a message is part of, and its line.
+// The table, the sweep that a message is part of, and its line; whether the messages of an exchange go in the opposite
+// order; whether what comes in may be shorter than its place, and how many numbers an element then has.
 struct Place {
     const Table *table;
     int sweep, line;
+    bool turned;
+    int each;
 };
 
 class Waiting {
@@ -60,10 +71,11 @@ struct Buffer {
 };
 using Buffers = std::initializer_list<Buffer>;
 inline constexpr int64_t ANYBODY = -(int64_t(1) << 40);
+inline constexpr int REVERSE = 1;  // among the sweeps
 inline constexpr int WIDTHS[] = {8, 4, 16, 8, 8, 8, 4, 1};
 
-// The requests under way: those of one exchange or collective at a time, as no other message is sent before they are
-// waited for. A collective may read what it is given until then.
+// The requests of one exchange or collective that is under way. A collective may read what it is given until it is
+// waited for.
 struct Pending {
     std::vector<uint64_t> room;
     std::vector<char> zeros;
@@ -75,12 +87,15 @@ struct Pending {
         return reinterpret_cast<H *>(room.data());
     }
 };
-inline Pending pending;
+// All of them, in the order in which they are waited for.
+inline std::deque<Pending> pending;
 
 template <class H> class Calls {
   public:
     Calls(Place place, int64_t communicator)
-        : table(place.table), sweep(place.sweep), line(place.line), communicator(H(communicator)) {}
+        : table(place.table), sweep(place.sweep), line(place.line), turned(place.turned), each(place.each), communicator(H(communicator)) {
+        if (sweep == REVERSE && table->fence->wanted) cross();
+    }
 
     // What is waited for next.
     void told(Function f, const int64_t *from, int64_t received, const int64_t *to, int64_t sent) const {
@@ -125,33 +140,38 @@ template <class H> class Calls {
     }
 
     void start(const int64_t *to, const int64_t *from, Buffers out, Buffers in) const {
-        if (pending.count) stop("messages while %lld others are under way", pending.count);
-        H *requests = pending.take<H>(out.size() + in.size());
+        H *requests = pending.emplace_back().take<H>(out.size() + in.size());
         told(WAITALL, from + 1, int64_t(in.size()), to + 1, int64_t(out.size()));
-        size_t n = 0;
-        for (const Buffer &b : in) {
+        const size_t received = in.size(), sent = out.size();
+        for (size_t k = 0; k < received; ++k) {
+            const size_t n = turned ? received - 1 - k : k;
+            const Buffer &b = in.begin()[n];
             const int64_t source = from[1 + 2 * n], tag = from[2 + 2 * n];
-            if (source == table->nobody)
+            const bool none = source == table->nobody;  // what went to nobody has no cotangent
+            if (none && sweep != REVERSE)
                 stop("a message from PROC_NULL, whose number was not known before the call: put it under a condition");
-            check(call(IRECV, b.at, number(b.count), type(b.type), source == ANYBODY ? int(table->any_source) : int(source),
+            if (none) std::memset(b.at, 0, size_t(b.count) * WIDTHS[b.type]);
+            check(call(IRECV, b.at, none ? 0 : number(b.count), type(b.type), source == ANYBODY ? int(table->any_source) : int(source),
                        tag == ANYBODY ? int(table->any_tag) : int(tag), communicator, &requests[n]), "MPI_Irecv");
-            ++n;
         }
-        size_t k = 0;
-        for (const Buffer &b : out) {
-            check(call(ISEND, static_cast<const void *>(b.at), number(b.count), type(b.type), int(to[1 + 2 * k]),
-                       int(to[2 + 2 * k]), communicator, &requests[n + k]), "MPI_Isend");
-            note(ISEND, to[1 + 2 * k], to[2 + 2 * k], b.count * WIDTHS[b.type]);
-            ++k;
+        for (size_t k = 0; k < sent; ++k) {
+            const size_t n = turned ? sent - 1 - k : k;
+            const Buffer &b = out.begin()[n];
+            const int64_t target = to[1 + 2 * n], tag = to[2 + 2 * n];
+            const int64_t count = each && sweep == REVERSE ? to[3] : b.count;  // as many as have come
+            check(call(ISEND, static_cast<const void *>(b.at), number(count), type(b.type), int(target), int(tag),
+                       communicator, &requests[received + n]), "MPI_Isend");
+            note(ISEND, target, tag, count * WIDTHS[b.type]);
         }
     }
 
     void finish(const int64_t *from, int64_t *record, Buffers in) const {
-        std::vector<char> statuses(pending.count * table->status_bytes + 16);
+        Pending &mine = pending.front();
+        std::vector<char> statuses(mine.count * table->status_bytes + 16);
         const Waiting waiting(table);
-        check(call(WAITALL, int(pending.count), reinterpret_cast<H *>(pending.room.data()),
+        check(call(WAITALL, int(mine.count), reinterpret_cast<H *>(mine.room.data()),
                    static_cast<void *>(statuses.data())), "MPI_Waitall");
-        pending.count = 0;
+        pending.pop_front();
         received(statuses.data(), from, record, in);
     }
 
@@ -161,9 +181,14 @@ template <class H> class Calls {
         if (record) record[0] = from[0];
         for (const Buffer &b : in) {
             const char *status = statuses + n * table->status_bytes;
+            if (from[1 + 2 * n] == table->nobody) {
+                ++n;
+                continue;
+            }
             int count = 0, source = 0, tag = 0;
             check(call(GET_COUNT, static_cast<const void *>(status), type(b.type), &count), "MPI_Get_count");
-            if (count != b.count)
+            if (each && record) record[3] = count / each;
+            if (each ? count > b.count : count != b.count)
                 stop("a message of %lld elements arrived where %lld were expected: receive into a part of just that size",
                      count, b.count);
             std::memcpy(&source, status + table->source_at, 4);
@@ -182,18 +207,19 @@ template <class H> class Calls {
 
     // The function that waits, or the one beside it that gives a request.
     template <class... A> int call_or_post(bool posted, Function f, Function beside, A... arguments) const {
-        return posted ? call(beside, arguments..., pending.take<H>(1)) : call(f, arguments...);
+        return posted ? call(beside, arguments..., pending.back().take<H>(1)) : call(f, arguments...);
     }
 
     template <Function F>
     void collective(int root, Buffers out, Buffers in, int64_t each, int kind, int how, bool posted) const {
-        if (pending.count) stop("a collective while %lld messages are under way", pending.count);
+        if (!posted && pending.size()) stop("a collective while %lld others are under way", int64_t(pending.size()));
+        Pending own, &mine = posted ? pending.emplace_back() : own;
         const int n = number(each);
         const H t = type(kind), op = operation(how);
-        const void *given = out.size() ? place(out, pending.nothing[0]) : nullptr;
-        void *taken = in.size() ? place(in, pending.nothing[1]) : nullptr;
+        const void *given = out.size() ? place(out, mine.nothing[0]) : nullptr;
+        void *taken = in.size() ? place(in, mine.nothing[1]) : nullptr;
         if constexpr (F == REDUCE) {
-            if (!given) pending.zeros.assign(size_t(each) * WIDTHS[kind] + 16, 0), given = pending.zeros.data();
+            if (!given) mine.zeros.assign(size_t(each) * WIDTHS[kind] + 16, 0), given = mine.zeros.data();
         }
         int code = 0;
         told(F, nullptr, 0, nullptr, 0);
@@ -269,7 +295,16 @@ template <class H> class Calls {
   private:
     const Table *table;
     int sweep, line;
+    bool turned;
+    int each;
     H communicator;
+
+    void cross() const {
+        table->fence->wanted = 0;
+        told(BARRIER, nullptr, 0, nullptr, 0);
+        const Waiting waiting(table);
+        check(call(BARRIER, H(table->fence->communicator)), "MPI_Barrier");
+    }
 };
 
 inline void start(Place place, const int64_t *to, const int64_t *from, Buffers out, Buffers in) {

@@ -13,7 +13,22 @@ from mpi4py import MPI
 from sdfgad.calls.arguments import bind
 from sdfgad.ir import interpret
 from sdfgad.ir.interpret import returned
-from sdfgad.ir.messages import ANYBODY, EXCHANGE, FINISH, OP, PART, START, VECTORS, received, sent, sweep_of
+from sdfgad.ir.messages import (
+    ANYBODY,
+    EXCHANGE,
+    FINISH,
+    OP,
+    PAIRS,
+    PART,
+    REVERSE,
+    SHORT,
+    START,
+    TURNED,
+    VECTORS,
+    received,
+    sent,
+    sweep_of,
+)
 from sdfgad.ir.program import Lib, Program
 from sdfgad.pipeline import derive
 from sdfgad.plans.request import Request
@@ -32,6 +47,7 @@ def run_here(program: Program, given: Mapping[str, np.ndarray]) -> dict[str, np.
               np.array(program.constants[a.name], a.dtype) if a.name in program.constants else
               np.full(a.shape, interpret._poison(a.dtype), a.dtype) for a in program.arrays.values()}
     machine = MpiMachine(memory, {n: a.packing for n, a in program.arrays.items() if a.packing}, program.failures)
+    machine.under_way = []
     with np.errstate(all="ignore"):
         machine.block(program.body)
     return memory
@@ -81,7 +97,7 @@ class MpiMachine(Whole):
     """One rank. under_way: what the buffers of a message in two halves held when it began. halves: how many there
     have been in all, by sweep."""
 
-    under_way: list[np.ndarray]
+    under_way: list[list[np.ndarray]]
     halves: ClassVar[Counter[str]] = Counter()
 
     def block(self, block: Any) -> None:
@@ -104,13 +120,13 @@ class MpiMachine(Whole):
         """Nothing goes yet; what is under way is marked, to find who touches it."""
         for view in received(stmt):
             self.write(view, np.full(self.read(view).shape, interpret._poison(view.dtype), view.dtype))
-        self.under_way = [self.read(v).copy() for v in (*received(stmt), *sent(stmt))]
+        self.under_way.append([self.read(v).copy() for v in (*received(stmt), *sent(stmt))])
 
     def check(self, stmt: Lib) -> Lib:
         """The whole message, if nobody has touched what was under way."""
         now = [self.read(v) for v in (*received(stmt), *sent(stmt)[len(received(stmt)):])]
         kept = [np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
-                for a, b in zip(now, self.under_way, strict=True)]
+                for a, b in zip(now, self.under_way.pop(0), strict=True)]
         assert all(kept), "a buffer was touched while its message was under way"
         self.halves[sweep_of(stmt)] += 1
         return replace(stmt, ins=stmt.ins[len(received(stmt)):])
@@ -119,17 +135,24 @@ class MpiMachine(Whole):
         (_, to), (comm, came) = self.numbers(stmt, -3), self.numbers(stmt, -2)
         places = [np.empty(self.read(v).shape, v.dtype) for v in received(stmt)]
         wild = {ANYBODY: MPI.ANY_SOURCE}
-        asked = [comm.Irecv(place, wild.get(came[2 * k], came[2 * k]), MPI.ANY_TAG if came[2 * k + 1] == ANYBODY else
-                            came[2 * k + 1]) for k, place in enumerate(places)]
+        turned = -1 if stmt.attrs.get(TURNED) else 1  # the order in which messages are posted
+        ends = [(wild.get(came[k], came[k]), MPI.ANY_TAG if came[k + 1] == ANYBODY else came[k + 1])
+                for k in range(0, 2 * len(places), 2)]
+        asked = [comm.Irecv(places[k], *ends[k]) for k in range(len(places))[::turned]][::turned]
         values = [np.ascontiguousarray(self.read(v)) for v in sent(stmt)]
-        asked += [comm.Isend(v, to[2 * k], to[2 * k + 1]) for k, v in enumerate(values)]
+        if stmt.attrs.get(SHORT) and sweep_of(stmt) == REVERSE:
+            values = [v.ravel()[:to[2]] for v in values]
+        asked += [comm.Isend(values[k], to[2 * k], to[2 * k + 1]) for k in range(len(values))[::turned]]
         told = [MPI.Status() for _ in asked]
         MPI.Request.Waitall(asked, told)
         for view, place, status in zip(received(stmt), places, told, strict=False):
-            assert status.Get_count(MPI.BYTE) == place.nbytes
+            come = status.Get_count(MPI.BYTE) // place.itemsize
+            assert come == place.size or stmt.attrs.get(SHORT) and come < place.size
             self.write(view, place)
         if stmt.attrs.get("record"):
             pairs = [n for s in told[:len(places)] for n in (s.Get_source(), s.Get_tag())]
+            if stmt.attrs.get(SHORT):
+                pairs.append(come // (2 if stmt.attrs.get(PAIRS) else 1))
             self.write(stmt.outs[-2], np.array([self.read(stmt.ins[-2])[0], *pairs]))
 
     def collective(self, stmt: Lib) -> None:

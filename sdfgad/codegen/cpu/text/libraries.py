@@ -13,7 +13,22 @@ from sdfgad.codegen.view_text import lead_of, operand_of, sizes_of, start_of
 from sdfgad.errors import InvariantError
 from sdfgad.ir.called import PYTHON
 from sdfgad.ir.index import ix
-from sdfgad.ir.messages import EXCHANGE, OP, PART, POSTED, START, SWEEPS, VECTORS, is_finish, received, sent, sweep_of
+from sdfgad.ir.messages import (
+    EXCHANGE,
+    OP,
+    PAIRS,
+    PART,
+    POSTED,
+    SHORT,
+    START,
+    SWEEPS,
+    TURNED,
+    VECTORS,
+    is_finish,
+    received,
+    sent,
+    sweep_of,
+)
 from sdfgad.ir.program import Lib, View
 
 BLAS_OPS = frozenset(("matmul", "getrf", "getrs", "getri", "potrf", "potrf_adjoint", "trsolve"))
@@ -169,7 +184,9 @@ def _message(frame: Frame, stmt: Lib) -> str:
     """A call of `sdfgad_mpi.h`: numbers, record, what is sent and what is received."""
     kind, sweep = stmt.attrs["kind"], SWEEPS.index(sweep_of(stmt))
     line = stmt.source.line if stmt.source else 0
-    table = f"sg::mpi::Place{{static_cast<const sg::mpi::Table *>(__state->sg_mpi), {sweep}, {line}}}"
+    turned = str(bool(stmt.attrs.get(TURNED))).lower()
+    each = (2 if PAIRS in stmt.attrs else 1) if SHORT in stmt.attrs else 0
+    table = f"sg::mpi::Place{{static_cast<const sg::mpi::Table *>(__state->sg_mpi), {sweep}, {line}, {turned}, {each}}}"
     if is_finish(stmt):
         record = _block(frame, stmt.outs[-2]) if stmt.attrs.get("record") else "nullptr"
         into = ", ".join(_buffer(frame, v) for v in received(stmt)) if kind == EXCHANGE else ""

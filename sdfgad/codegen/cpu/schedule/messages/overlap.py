@@ -13,8 +13,9 @@ from types import MappingProxyType
 from typing import TypeGuard
 
 from sdfgad.analysis.elements.access import Access, Site, overlap_in, reads_of, run_range, writes_of
+from sdfgad.errors import unsupported
 from sdfgad.ir.called import PYTHON
-from sdfgad.ir.messages import EXCHANGE, FINISH, OP, PART, POSTED, START, communicates, is_finish, received
+from sdfgad.ir.messages import EXCHANGE, FINISH, GROUP, OP, PART, POSTED, REVERSE, START, communicates, received
 from sdfgad.ir.own import OWN, OWN_LINEAR
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, conflicts, statements, with_children
@@ -42,35 +43,70 @@ def _block(block: Block, path: Path) -> Block:
         work.append(with_children(stmt, [_block(b, inside) for b in children(stmt)]))
     at = 0
     while at < len(work):
-        one = work[at]
-        if _may_wait(one):
+        if _may_wait(work[at]):
+            end = _end_of_group(work, at)
+            ahead, ones, after = _together(work[at:end], path)
             first = max((k + 1 for k in range(at) if _stays(work[k])), default=0)
-            behind = next((k for k in range(at + 1, len(work)) if _stays(work[k])), len(work))
-            first, behind = max(first, at - _MOST), min(behind, at + 1 + _MOST)
-            found = _spread(work[first:at], one, work[at + 1:behind], path)
+            behind = next((k for k in range(end, len(work)) if _stays(work[k])), len(work))
+            first, behind = max(first, at - _MOST), min(behind, end + _MOST)
+            found, done = _spread([*work[first:at], *ahead], ones, [*after, *work[end:behind]], path)
             work[first:behind] = found
-            at = first + next((k for k, s in enumerate(found) if s is one or is_finish(s)), 0)
+            at = first + done
         at += 1
     return tuple(work)
 
 
-def _spread(before: list[Stmt], one: Lib, after: list[Stmt], path: Path) -> list[Stmt]:
-    """The statements around an exchange, with as many as can between its halves; as they are if none is worth it."""
-    needed, ahead = _apart(before[::-1], one, path)
-    rest, beside = _apart(after, one, path)
+def _end_of_group(work: Sequence[Stmt], at: int) -> int:
+    """Behind the last message that has to be under way together with this one."""
+    key, end = _group_of(work[at]), at + 1
+    for k in range(at + 1, len(work) if key is not None else 0):
+        if _group_of(work[k]) == key:
+            end = k + 1
+        elif _stays(work[k]):
+            break
+    return end
+
+
+def _group_of(stmt: Stmt) -> tuple[int, bool] | None:
+    found = isinstance(stmt, Lib) and stmt.op == OP and GROUP in stmt.attrs and PART not in stmt.attrs
+    return (stmt.attrs[GROUP], stmt.attrs.get("sweep") == REVERSE) if found else None  # type: ignore[union-attr]
+
+
+def _together(part: Sequence[Stmt], path: Path) -> tuple[list[Stmt], list[Lib], list[Stmt]]:
+    """message ; a ; b(received) ; collective   ->   a | message, collective | b"""
+    ahead: list[Stmt] = []
+    ones: list[Lib] = []
+    after: list[Stmt] = []
+    for stmt in part:
+        if isinstance(stmt, Lib) and (_group_of(stmt) is not None or not ones):
+            if any(_meet(stmt, other, path) for other in after):
+                raise unsupported(stmt.source, "a collective that may wait for the messages beside it",
+                                  "wait for those of one kind first", "SG107")
+            ones.append(stmt)
+        else:
+            (after if any(_meet(stmt, other, path) for other in (*ones, *after)) else ahead).append(stmt)
+    return ahead, ones, after
+
+
+def _spread(before: list[Stmt], ones: list[Lib], after: list[Stmt], path: Path) -> tuple[list[Stmt], int]:
+    """The statements around messages, with as many as can between their halves, and where these end; as they are if
+    none is worth it."""
+    needed, ahead = _apart(before[::-1], ones, path)
+    rest, beside = _apart(after, ones, path)
     between = [*ahead[::-1], *beside]
-    if not any(map(_takes_time, between)):
-        return [*before, one, *after]
-    start, finish = _halves(one)
-    return [*needed[::-1], start, *between, finish, *rest]
+    if len(ones) == 1 and not any(map(_takes_time, between)):
+        return [*before, *ones, *after], len(before)
+    halves = [_halves(one) for one in ones]
+    done = [*needed[::-1], *(start for start, _ in halves), *between, *(finish for _, finish in halves)]
+    return [*done, *rest], len(done) - 1
 
 
-def _apart(block: Iterable[Stmt], one: Lib, path: Path) -> tuple[list[Stmt], list[Stmt]]:
-    """Statements that have to stay on their side of an exchange, and those that may change places with it and them."""
+def _apart(block: Iterable[Stmt], ones: Sequence[Lib], path: Path) -> tuple[list[Stmt], list[Stmt]]:
+    """Statements that have to stay on their side of messages, and those that may change places with it and them."""
     staying: list[Stmt] = []
     free: list[Stmt] = []
     for stmt in block:
-        (staying if any(_meet(stmt, other, path) for other in (one, *staying)) else free).append(stmt)
+        (staying if any(_meet(stmt, other, path) for other in (*ones, *staying)) else free).append(stmt)
     return staying, free
 
 

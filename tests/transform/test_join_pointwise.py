@@ -9,7 +9,7 @@ from sdfgad.ir.expr import Expr, Load, Local, call, loads
 from sdfgad.ir.index import elem, ix, minimum, mod
 from sdfgad.ir.program import Let, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.thresholds import JoinLimits
+from sdfgad.thresholds import JoinLimits, Thresholds
 from tests.codegen.build_programs import F4, F8, I8, add, agree, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 
@@ -54,6 +54,14 @@ def test_only_rows_are_joined_where_only_they_count() -> None:
            mapped([span("k", N)], store("y", (0, "k"), mul(load("row", "k"), load("x", 1, "k"))))]
     made = maps(joined(build(pointwise("y", X), pointwise("z", X), *row), limits=JoinLimits(points=1, rows=True)))
     assert [len(m.domain) for m in made] == [2, 2, 1]
+
+
+@pytest.mark.parametrize(("points", "count"), [(8, 1), (7, 2)])
+def test_rows_of_the_narrowest_strips_are_joined(points: int, count: int) -> None:
+    lanes, arrays = span("j", points), [(n, ((8,), F8)) for n in "abc"]
+    row = (mapped([lanes], store("b", ("j",), load("a", "j"))),
+           mapped([lanes], store("c", ("j",), mul(load("b", "j"), load("a", "j")))))
+    assert len(maps(joined(build(*row, dtypes=tuple(arrays)), ("b", "c"), Thresholds().small_rows))) == count
 
 
 def of_slices(target: str, k: int, source: str, *more: Load, op: str | None = None) -> Map:

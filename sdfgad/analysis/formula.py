@@ -13,6 +13,7 @@ from math import prod
 from types import MappingProxyType
 
 from sdfgad.analysis.block_local import BlockLocal, blocks
+from sdfgad.analysis.cost import WEIGHTS
 from sdfgad.ir.bits import unpacked
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, loads, moved, rewrite, walk
 from sdfgad.ir.index import Ix
@@ -26,7 +27,9 @@ _OPERATIONS: Mapping[str, int] = MappingProxyType({
     **dict.fromkeys(("add", "sub", "mul", "neg", "abs", "sign", "minimum", "maximum", "fmin", "fmax", "lt", "le", "gt",
                      "ge", "eq", "ne", "and", "or", "not", "cast", "select", "real", "imag", "conj", "complex",
                      "floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite"), 1),
-    "div": 4, "sqrt": 4})
+    **{fn: WEIGHTS[fn] for fn in ("div", "sqrt")}})
+_OF_A_NUMBER = 4
+"""Elementary operations at most that a function of single numbers counts for: vectors do not wait for one."""
 _MODULUS = 8
 """Elementary operations for the absolute value of a complex number."""
 _SUMS = frozenset({"add", "sub"})
@@ -208,6 +211,8 @@ def cheap(e: Expr, variables: frozenset[str]) -> bool:
     """Whether computing it for every value of `variables` takes no longer than storing it and loading it again."""
     moving = _moving(e, variables)
     work = [_work(n) for n in moving if isinstance(n, Call)]
+    if not variables:
+        work = [w and min(w, _OF_A_NUMBER) for w in work]
     streams = {n.array for n in moving if isinstance(n, Load) and n.index}
     most = thresholds()
     return None not in work and sum(w or 0 for w in work) <= most.remade_operations and \

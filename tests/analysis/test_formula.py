@@ -37,9 +37,15 @@ def test_a_cheap_elementwise_value_has_a_formula():
     assert made["t"].inputs == {"x"}
 
 
-@pytest.mark.parametrize("dear", [at("x", "j").apply("exp"), at("x", "j").apply("sin") * 2.0])
+@pytest.mark.parametrize("dear", [at("x", "j").apply("exp"), at("x", "j").apply("sin") * 2.0,
+                                  (at("x", "j") * 2.0 + 1.0).apply("sqrt"), 1.0 / at("x", "j").apply("sqrt")], ids=str)
 def test_a_dear_one_has_none(dear):
     assert not found(each(ROW, put("t", ("j",), dear)), each(ROW, put("x", ("j",), at("t", "j"))), t=(6,))
+
+
+def test_a_root_of_a_single_number_is_cheap_beside_vectors():
+    root = (at("x", 0) * 2.0 + 1.0).apply("sqrt")
+    assert set(found(one("t", (), root), each(ROW, put("x", ("j",), at("t") * at("x", "j"))), t=())) == {"t"}
 
 
 def test_too_many_operations_are_dear():

@@ -138,8 +138,7 @@ class Thresholds:
     # Rows that stay in the cache.
 joining: JoinLimits = _from(JoinLimits(), least=JoinLimits(points=1, core=0.25))
     small_rows: JoinLimits = _from(JoinLimits(points=8, rows=True), least=JoinLimits(points=1, rows=True))
-    """Points of rows that are joined last: what they would hide from other passes is settled by then. Strips are no
-    narrower than 8: with 64 here, vadv took 1.13 to 1.18 of the time, whose strips are of 8 columns."""
+    """Points of rows, as of strips, that are joined last: what they would hide from others is settled by then."""
     rows: RowLimits = _from(RowLimits(), least=RowLimits(reuse=1, work=1, nearby=1 << 9, private=1 << 9, stack=1 << 8,
                                                         trips=2, fewest=2, stream=8, far=1, narrow=8, alone=4))
     lines: LineLimits = _from(LineLimits(), least=LineLimits(uses=0.0))

@@ -136,7 +136,7 @@ class Thresholds:
     """By the pass, or the part of the compiler, that looks at them. Each object is its own key in dictionaries."""
 
     # Rows that stay in the cache.
-joining: JoinLimits = _from(JoinLimits(), least=JoinLimits(points=1, core=0.25))
+    joining: JoinLimits = _from(JoinLimits(), least=JoinLimits(points=1, core=0.25))
     small_rows: JoinLimits = _from(JoinLimits(points=8, rows=True), least=JoinLimits(points=1, rows=True))
     """Points of rows, as of strips, that are joined last: what they would hide from others is settled by then."""
     rows: RowLimits = _from(RowLimits(), least=RowLimits(reuse=1, work=1, nearby=1 << 9, private=1 << 9, stack=1 << 8,

@@ -11,6 +11,7 @@ import sdfgad
 from sdfgad.frontend import parse
 from tests.frontend.checking import check
 from tests.frontend.programs import A34, A44, F6, V4, V6, Z3, Case, collector
+from tests.support.interpreted import interpreted
 
 CASES: list[Case] = []
 case = collector(CASES)
@@ -187,6 +188,17 @@ def test_counts_of_what_is_no_place_are_no_counts(place):
     np.testing.assert_array_equal(sdfgad.forward(counted)(V4, right), counted(V4, right))
     wrong = np.full(4, place)
     assert np.all(sdfgad.forward(counted)(np.abs(V4) + 1.0, wrong) == np.iinfo(np.int64).min)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int64])
+def test_counts_of_an_index_far_past_the_end_touch_nothing(kind):
+    def counted(x, n):
+        return np.bincount(np.where(x > 0, n, n // 2), minlength=3)
+
+    with interpreted():
+        for wrong in (250, 3):
+            found = sdfgad.forward(counted)(np.abs(V4) + 1.0, np.full(4, wrong, kind))
+            assert np.all(found == np.iinfo(np.int64).min)
 
 
 @pytest.mark.parametrize("program, says", [

@@ -209,13 +209,14 @@ def number_of_bins(x):
 
 
 def bincount(x, weights=None, minlength=0):
-    if minlength == 0:
+    known, places = minlength == 0, np.asarray(x)
+    if known:
         minlength = number_of_bins(x)
-    places = np.asarray(x)
     out = np.zeros(minlength, np.int64 if weights is None else np.float64)
     if places.size == 0:
         return out
-    np.add.at(out, places, 1 if weights is None else weights)
+    within = places if known else np.clip(places.astype(np.int64), 0, minlength - 1)
+    np.add.at(out, within, 1 if weights is None else weights)
     # With a larger index NumPy's result would be longer, and a negative one is an error: neither looks like a count.
     spoilt = np.iinfo(np.int64).min if weights is None else np.nan
     return np.where((np.max(places) < minlength) & (np.min(places) >= 0), out, spoilt)

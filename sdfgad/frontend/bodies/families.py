@@ -390,10 +390,10 @@ _KINDS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf
 _WRITTEN = MappingProxyType({
     (form + "_gen", kind): body for names in (vars(distributions), globals()) for name, body in list(names.items())
     for form, _, kind in [name.rpartition("_")] if kind in _KINDS})
-_SHARES = {
+_SHARES = MappingProxyType({
     **{(form, "cdf"): rest_of(body) for (form, kind), body in _WRITTEN.items() if kind == "logsf"},
     **{(form, kind.removeprefix("log")): of_logarithm(body) for (form, kind), body in _WRITTEN.items()
-       if kind.startswith("log")}, **_WRITTEN}
+       if kind.startswith("log")}, **_WRITTEN})
 METHODS = MappingProxyType({
     **{(form, "log" + kind): logarithm_of(body) for (form, kind), body in _SHARES.items() if kind in ("cdf", "sf")},
     **_SHARES})

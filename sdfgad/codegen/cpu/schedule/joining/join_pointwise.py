@@ -107,9 +107,10 @@ class _Joiner:
         return None
 
     def _cuts(self, first: Map, second: Map, parallel: bool) -> Iterator[Cores]:
-        """Both maps as they are; then what they have in common, where that is most of them and no sums are cut."""
+        """Both maps as they are; then what they have in common, where that is most of them and no sums are cut. The rims
+        of more dimensions are planes, some of them with each element in another line of the cache: no gain."""
         yield Cores(first, second)
-        if self.cores and not parallel and len(first.domain) > 1 and not _shared(first).sums and \
+        if self.cores and not parallel and len(first.domain) == 2 and not _shared(first).sums and \
                 not _shared(second).sums:
             cut = common_core(first, second, self.limits.core)
             if cut is not None and points(cut.first) >= self.limits.points:

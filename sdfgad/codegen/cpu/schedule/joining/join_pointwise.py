@@ -107,8 +107,8 @@ class _Joiner:
         return None
 
     def _cuts(self, first: Map, second: Map, parallel: bool) -> Iterator[Cores]:
-        """Both maps as they are; then what they have in common, where that is most of them and no sums are cut. The rims
-        of more dimensions are planes, some of them with each element in another line of the cache: no gain."""
+        """Both maps as they are; then what they have in common, where that is most of them and no sums are cut. Rims
+        in three dimensions are planes, some of them with each element in another line of the cache: no gain."""
         yield Cores(first, second)
         if self.cores and not parallel and len(first.domain) == 2 and not _shared(first).sums and \
                 not _shared(second).sums:

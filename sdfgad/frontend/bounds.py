@@ -125,14 +125,18 @@ class KnownBounds:
     def _intervals(self, ranges: Sequence[Range], known: Mapping[str, Bounds]) -> dict[str, Bounds]:
         env = dict(known)
         for r in ranges:
-            (start_ix, more), (stop_ix, others) = self._named(r.start), self._named(r.stop)
+            (start_ix, more), (end_ix, others) = self._named(r.start), self._named(_end(r))
             env.update(more | others)
-            first, stop = start_ix.bounds(env), stop_ix.bounds(env)
-            if r.step > 0:
-                env[r.var] = (first[0], None if stop[1] is None else stop[1] - 1)
-            else:
-                env[r.var] = (None if stop[0] is None else stop[0] + 1, first[1])
+            first, last = start_ix.bounds(env), end_ix.bounds(env)
+            env[r.var] = (first[0], last[1]) if r.step > 0 else (last[0], first[1])
         return env
+
+
+def _end(r: Range) -> Ix:
+    """The last number of a range, or what none of its numbers lies behind: of 0:6:2 it is 4."""
+    if r.trips:
+        return r.start + (r.trips - 1) * r.step
+    return r.stop - 1 if r.step > 0 else r.stop + 1
 
 
 def _tighter(pick: object, a: int | None, b: int | None) -> int | None:
@@ -147,8 +151,7 @@ def _extreme(i: Ix, ranges: Sequence[Range], sign: int) -> Ix | None:
             return None
         if factor:
             upper = factor * sign > 0
-            end = (r.stop - 1 if upper else r.start) if r.step > 0 else (r.start if upper else r.stop + 1)
-            i = i.subs({r.var: end})
+            i = i.subs({r.var: _end(r) if upper == (r.step > 0) else r.start})
     return i
 
 

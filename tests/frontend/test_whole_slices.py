@@ -103,3 +103,17 @@ def test_a_handler_is_not_for_slices_that_numpy_cuts_off():
 
     with pytest.raises(UnsupportedError, match="do not agree"):
         parse(guarded, (X, PLACES))
+
+
+def products_in_tiles(x, k, size):
+    """The tiles fill the array: the last of them is not cut off."""
+    q, total = np.reshape(x, (32, 2)), 0.0
+    for j in range(0, 32, size):
+        total += np.sum((q[j:j + size] @ k).max(1))
+    for i in range(32 - size, -1, -size):
+        total += np.sum((q[i:i + size] @ k).min(0))
+    return total
+
+
+def test_tiles_that_fill_an_array_have_a_known_size() -> None:
+    check_both_modes(lambda x, k: products_in_tiles(x, k, 2), (np.sin(np.arange(64.0)), np.reshape(X, (2, 4))))

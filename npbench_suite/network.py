@@ -16,11 +16,11 @@ from typing import TypeAlias
 import numpy as np
 
 from sdfgad.analysis.cost import Clock, seconds_of
-from sdfgad.automatic import NOMINAL
 from sdfgad.checkpoint.roofline import MESSAGE_BYTES_PER_SECOND, MESSAGE_SECONDS
 from sdfgad.errors import InvariantError
 from sdfgad.ir.messages import EXCHANGE, communicates, is_finish, is_message, received, sent
 from sdfgad.ir.program import Array, Block, Lib, Loop, Program
+from sdfgad.verbs.automatic import NOMINAL
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ import numpy as np
 import sdfgad
 from npbench_suite.network import RankLoop, RankMessages, RankSteps, Simulated, simulated, steps_of
 from sdfgad.calls.arguments import bind
-from sdfgad.pipeline import derive
 from sdfgad.plans.request import Request
 from sdfgad.transform.cutting.blocks import Distribution, RankGrid
+from sdfgad.verbs.pipeline import derive
 
 STEPS = 10
 FEW = 5

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 import sdfgad
-from sdfgad.frontend.elementwise import UFUNCS
-from sdfgad.frontend.interpolants import MAKERS
+from sdfgad.frontend.elements.elementwise import UFUNCS
+from sdfgad.frontend.elements.special import NAMES as SPECIAL_NAMES
+from sdfgad.frontend.libraries.interpolants import MAKERS
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES
-from sdfgad.frontend.polyfills import OUTSIDE_BODIES, POLYFILLS, UFUNC_METHODS
-from sdfgad.frontend.special import NAMES as SPECIAL_NAMES
+from sdfgad.frontend.static.polyfills import OUTSIDE_BODIES, POLYFILLS, UFUNC_METHODS
 from sdfgad.ir.primal import UNFINISHED
 from sdfgad.rules import linearise, registry  # noqa: F401  (linearise fills the registry)
 from sdfgad.rules.linear import UNARY

@@ -13,12 +13,9 @@ from sdfgad.logs import log_as_set as _log_as_set
 if _typing.TYPE_CHECKING:
     from sdfgad.adapters.entrances import as_jax, as_torch
     from sdfgad.adapters.optimize import as_scipy
-    from sdfgad.api import forward, grad, pareto, plan, stop_gradient, value_and_grad
     from sdfgad.arrays import DistributedArray, spec
-    from sdfgad.batches import vmap
     from sdfgad.calls.buffers import release
-    from sdfgad.codegen.cache import cache
-    from sdfgad.custom import custom_jvp, custom_vjp
+    from sdfgad.codegen.compiling.cache import cache
     from sdfgad.errors import (
         AliasError,
         CacheWarning,
@@ -38,14 +35,17 @@ if _typing.TYPE_CHECKING:
         UnusedArgumentWarning,
         UsageError,
     )
-    from sdfgad.exports import export
     from sdfgad.frontend.graphs.function import from_sdfg
-    from sdfgad.graphs import to_sdfg
-    from sdfgad.implicit import fixed_point, linear_solve, root
-    from sdfgad.matrices import hessian, hvp, jacobian
     from sdfgad.plans.plan import Plan
-    from sdfgad.products import jvp, vjp
     from sdfgad.testing import check_grads
+    from sdfgad.verbs.api import forward, grad, pareto, plan, stop_gradient, value_and_grad
+    from sdfgad.verbs.batches import vmap
+    from sdfgad.verbs.custom import custom_jvp, custom_vjp
+    from sdfgad.verbs.exports import export
+    from sdfgad.verbs.graphs import to_sdfg
+    from sdfgad.verbs.implicit import fixed_point, linear_solve, root
+    from sdfgad.verbs.matrices import hessian, hvp, jacobian
+    from sdfgad.verbs.products import jvp, vjp
 
 __version__ = "0.1.0"
 
@@ -61,18 +61,13 @@ __all__ = (
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
 # Heavy modules are loaded at first use: `import sdfgad` stays fast and does not import dace.
-_HOMES = _types.MappingProxyType(
-    dict.fromkeys(("forward", "grad", "pareto", "plan", "stop_gradient", "value_and_grad"), "sdfgad.api")
-    | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.calls.buffers",
-       "export": "sdfgad.exports", "from_sdfg": "sdfgad.frontend.graphs.function", "to_sdfg": "sdfgad.graphs",
-       "hessian": "sdfgad.matrices", "hvp": "sdfgad.matrices",
-       "jacobian": "sdfgad.matrices", "jvp": "sdfgad.products", "vjp": "sdfgad.products", "vmap": "sdfgad.batches",
-       "fixed_point": "sdfgad.implicit", "linear_solve": "sdfgad.implicit", "root": "sdfgad.implicit",
-       "as_scipy": "sdfgad.adapters.optimize", "as_jax": "sdfgad.adapters.entrances",
-       "as_torch": "sdfgad.adapters.entrances", "custom_jvp": "sdfgad.custom", "custom_vjp": "sdfgad.custom",
-       "DistributedArray": "sdfgad.arrays", "spec": "sdfgad.arrays", "Plan": "sdfgad.plans.plan"}
-    | dict.fromkeys(_ERRORS, "sdfgad.errors")
-)
+_HOMES = _types.MappingProxyType({name: f"sdfgad.{home}" for home, names in {
+    "verbs.api": "forward grad pareto plan stop_gradient value_and_grad", "verbs.products": "jvp vjp",
+    "verbs.matrices": "hessian hvp jacobian", "verbs.batches": "vmap", "verbs.custom": "custom_jvp custom_vjp",
+    "verbs.implicit": "fixed_point linear_solve root", "verbs.graphs": "to_sdfg", "verbs.exports": "export",
+    "frontend.graphs.function": "from_sdfg", "adapters.optimize": "as_scipy", "adapters.entrances": "as_jax as_torch",
+    "testing": "check_grads", "calls.buffers": "release", "arrays": "DistributedArray spec", "plans.plan": "Plan",
+    "codegen.compiling.cache": "cache", "errors": " ".join(_ERRORS)}.items() for name in names.split()})
 
 _log_as_set()
 

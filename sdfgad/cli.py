@@ -20,7 +20,8 @@ from rich.logging import RichHandler
 from rich.table import Table
 
 import sdfgad
-from sdfgad import examples
+from sdfgad.commands import examples
+from sdfgad.commands.subject import Subject, load_subject, read_sizes
 from sdfgad.config import settings
 from sdfgad.errors import (
     GradientMismatchError,
@@ -35,7 +36,6 @@ from sdfgad.explanations import explain
 from sdfgad.files import write_whole
 from sdfgad.garbage import collecting_rarely
 from sdfgad.memory import format_bytes, parse_bytes
-from sdfgad.subject import Subject, load_subject, read_sizes
 
 _EXIT_CODES: tuple[tuple[type[SdfgadError], int], ...] = (
     (UsageError, 2), (MemoryLimitError, 3), (PlanNotExecutable, 3), (UnsupportedError, 4), (GradientMismatchError, 5),
@@ -306,7 +306,7 @@ group.add_command(_Bench(
 @click.option("--json", "as_json", is_flag=True, help="Print only JSON.")
 def doctor(as_json: bool) -> None:
     """Check compiler, BLAS, solver, cache and memory, and show the settings with their origin."""
-    report = import_module("sdfgad.doctor").examine()
+    report = import_module("sdfgad.commands.doctor").examine()
     if as_json:
         click.echo(json.dumps(report.to_json(), indent=2))
     else:

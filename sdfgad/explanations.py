@@ -281,7 +281,7 @@ PAGES: Mapping[str, Page] = MappingProxyType({
             pass"""),
     "SG208": _page(
         "The target of a command is file.py:function, module:function or npbench:kernel.", """
-        from sdfgad.subject import load_subject
+        from sdfgad.commands.subject import load_subject
         load_subject("missing.py:loss")              # sdfgad check missing.py:loss""", """
         sdfgad check model.py:loss""", runs=False),
     "SG209": _page(

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.api import value_and_grad
 from sdfgad.calls.arguments import Bound, bind
 from sdfgad.calls.asked import asked_wrt, resolve_wrt
 from sdfgad.calls.communicators import communicator_of
@@ -22,12 +21,13 @@ from sdfgad.errors import GradientMismatchError, OutputError, UnsupportedError, 
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.ir.program import Loop, Program, While
 from sdfgad.ir.walk import statements
-from sdfgad.options import at_device
-from sdfgad.pipeline import translation
 from sdfgad.plans.request import is_number
-from sdfgad.products import jvp, vjp
-from sdfgad.together import Running, Totals
 from sdfgad.trees import assembled, contents, leaves, sequence, step
+from sdfgad.verbs.api import value_and_grad
+from sdfgad.verbs.options import at_device
+from sdfgad.verbs.pipeline import translation
+from sdfgad.verbs.products import jvp, vjp
+from sdfgad.verbs.together import Running, Totals
 
 OK, BUG, KINK, NAN, STOPPED, SEARCH = "ok", "bug", "kink?", "nan", "stops", "search?"
 SCHEMA = "sdfgad.check/1"

@@ -10,10 +10,11 @@ from itertools import count
 
 import pytest
 
-from sdfgad import pipeline, pushforwards
-from sdfgad.codegen import build, program, threads
+from sdfgad.codegen import program
+from sdfgad.codegen.compiling import build, threads
 from sdfgad.codegen.workspaces import Workspace, Workspaces
 from sdfgad.plans import search
+from sdfgad.verbs import pipeline, pushforwards
 
 # As many threads as a test asks for, whatever else the machine does: fewer would find no race.
 os.environ.setdefault("SDFGAD_THREAD_GUARD", "0")

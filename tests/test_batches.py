@@ -6,7 +6,7 @@ import pytest
 
 import sdfgad
 from sdfgad.errors import OutputError, UsageError
-from sdfgad.pipeline import Derivative
+from sdfgad.verbs.pipeline import Derivative
 
 RNG = np.random.default_rng(5)
 X, W = RNG.normal(size=6), RNG.normal(size=(4, 6))

@@ -293,9 +293,9 @@ def test_doctor_prints_all_checks(
     checks = (SimpleNamespace(name="blas", status="pass" if ok else "fail", detail="[SG502] none", fix="install it"),)
     origin = SimpleNamespace(value="cpu", source="default")
     report = SimpleNamespace(checks=checks, settings={"device": origin}, ok=ok, to_json=lambda: {"ok": ok})
-    doctor = ModuleType("sdfgad.doctor")
+    doctor = ModuleType("sdfgad.commands.doctor")
     doctor.__dict__.update(examine=lambda: report)
-    monkeypatch.setitem(sys.modules, "sdfgad.doctor", doctor)
+    monkeypatch.setitem(sys.modules, "sdfgad.commands.doctor", doctor)
     assert run("doctor") == code
     out = capsys.readouterr().out
     assert all(word in out for word in ("blas", "[SG502] none", "fix: install it", "device", "default"))

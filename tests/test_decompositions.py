@@ -9,7 +9,7 @@ import sdfgad
 from sdfgad.calls.arguments import bind
 from sdfgad.calls.measure import promised_bytes
 from sdfgad.ir import interpret
-from sdfgad.pipeline import Request, derive
+from sdfgad.verbs.pipeline import Request, derive
 from tests.support.interpreted import interpreted
 from tests.support.oracle import numerical_gradient
 

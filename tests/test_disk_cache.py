@@ -12,7 +12,7 @@ import pytest
 
 import sdfgad
 from sdfgad.checkpoint.roofline import FALLBACK, Machine
-from sdfgad.codegen import cache
+from sdfgad.codegen.compiling import cache
 from sdfgad.ir.text import program_text
 from sdfgad.plans import disk_cache
 from sdfgad.plans.disk_cache import Found, Unknown, digest

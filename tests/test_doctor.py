@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sdfgad import doctor
-from sdfgad.codegen import blas
+from sdfgad.codegen.compiling import blas
+from sdfgad.commands import doctor
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import sdfgad
-from sdfgad.api import GradFunction
 from sdfgad.errors import CODES, SdfgadError
 from sdfgad.explanations import FAMILIES, PAGES, explain
+from sdfgad.verbs.api import GradFunction
 
 RUN = [code for code, page in PAGES.items() if page.runs]
 

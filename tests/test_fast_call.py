@@ -13,7 +13,7 @@ import pytest
 import sdfgad
 from sdfgad.codegen.program import address
 from sdfgad.errors import AliasError, OutOfBoundsError, UsageError
-from sdfgad.pipeline import Derivative
+from sdfgad.verbs.pipeline import Derivative
 
 
 def cubes(x: np.ndarray, y: np.ndarray, scale: float, power: int) -> np.ndarray:

@@ -5,7 +5,7 @@ import runpy
 
 import pytest
 
-from sdfgad import examples
+from sdfgad.commands import examples
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import pipeline
 from sdfgad.garbage import collecting_rarely
+from sdfgad.verbs import pipeline
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from sdfgad.codegen.cpu.schedule.copies import unseen_copies
 from sdfgad.frontend import parse
-from sdfgad.frontend.context import Context
+from sdfgad.frontend.state.context import Context
 from sdfgad.ir import verify
 from sdfgad.ir.program import Program
 from sdfgad.transform.storage import broadcasts

@@ -30,7 +30,7 @@ UNWANTED = ("sdfgad.transform.stages", "sdfgad.transform.fusion", "sdfgad.transf
             "sdfgad.reverse.storage", "sdfgad.reverse.problem", "sdfgad.codegen.cpu.schedule",
             "sdfgad.codegen.cpu.order", "sdfgad.codegen.cpu.nests", "sdfgad.codegen.cpu.text", "sdfgad.codegen.cuda.s",
             "sdfgad.codegen.reference.lower", "sdfgad.checkpoint.solve", "sdfgad.report.page",
-            "sdfgad.transform.cutting.cut", "sdfgad.frontend.graphs.reading", "sdfgad.frontend.mpi_calls", "dace",
+            "sdfgad.transform.cutting.cut", "sdfgad.frontend.graphs.reading", "sdfgad.frontend.mpi.calls", "dace",
             "scipy", "pulp", "highspy", "psutil", "filelock", "sympy", "networkx")
 
 

@@ -15,7 +15,7 @@ from sdfgad.calls.buffers import LEAST_BYTES, room
 from sdfgad.calls.measure import Usage, check_peak, promised_bytes
 from sdfgad.checkpoint.decided import Predicted
 from sdfgad.errors import MemoryLimitError, PeakWarning
-from sdfgad.pipeline import Derivative, Request, derive
+from sdfgad.verbs.pipeline import Derivative, Request, derive
 from tests.data import memory_programs as programs
 
 ROOT = Path(__file__).parent.parent

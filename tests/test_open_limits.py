@@ -12,9 +12,9 @@ from sdfgad.calls.arguments import bind
 from sdfgad.checkpoint.modes import BINOMIAL, ONLINE, SEGMENTS, Mode
 from sdfgad.errors import MemoryLimitError
 from sdfgad.names import loop_name
-from sdfgad.pipeline import Derivative, Request, derive
 from sdfgad.plans.fallback import MOST_ONLINE, smaller_modes
 from sdfgad.reverse.problem import OpenLoop
+from sdfgad.verbs.pipeline import Derivative, Request, derive
 from tests.data import early_programs as programs
 
 N = 4000

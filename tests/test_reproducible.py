@@ -9,7 +9,7 @@ import pytest
 
 TEXT = """
 import sys
-import sdfgad.pipeline
+import sdfgad.verbs.pipeline
 from npbench_suite.kernel import load
 from sdfgad.ir.text import program_text
 
@@ -20,7 +20,7 @@ def show(program, *rest, **options):
     print(program_text(program), *program.constants)
     raise Compiled
 
-sdfgad.pipeline.compile_program = show
+sdfgad.verbs.pipeline.compile_program = show
 kernel = load(sys.argv[1])
 try:
     gradient = sdfgad.grad(kernel.program, wrt=kernel.wrt, output=kernel.output, reduce="sum")

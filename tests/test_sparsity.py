@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import products
 from sdfgad.thresholds import changed
+from sdfgad.verbs import products
 
 sparse = pytest.importorskip("scipy.sparse")
-sparsity = import_module("sdfgad.sparsity")
+sparsity = import_module("sdfgad.verbs.sparsity")
 
 U, K = np.linspace(0.3, 1.9, 9), np.linspace(1.0, 2.0, 9)
 

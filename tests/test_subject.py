@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sdfgad import UsageError
-from sdfgad.subject import load_subject, read_sizes
+from sdfgad.commands.subject import load_subject, read_sizes
 
 MODEL = """
 def cost(a, n, scale=2.0):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.frontend.surroundings import Cells, Surroundings
+from sdfgad.frontend.syntax.surroundings import Cells, Surroundings
 
 X = np.linspace(0.5, 2.0, 6)
 NUMBER = 3.0

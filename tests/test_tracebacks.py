@@ -63,7 +63,7 @@ def test_tracebacks_end_at_the_door(call):
               and "/tests/" not in f.filename]
     assert len(inside) <= 3 and caught.value.__cause__ is None, inside
     assert all(entry.frame.f_locals.get("__tracebackhide__") for entry in caught.traceback
-               if str(entry.path).endswith(("sdfgad/tracebacks.py", "sdfgad/compiled.py")))
+               if str(entry.path).endswith(("sdfgad/verbs/tracebacks.py", "sdfgad/verbs/compiled.py")))
 
 
 def test_whole_tracebacks_when_debugging(monkeypatch):

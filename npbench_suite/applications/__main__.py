@@ -19,7 +19,7 @@ import numpy as np
 import sdfgad
 from npbench_suite.applications import generated, load, names
 from sdfgad.calls.arguments import bind
-from sdfgad.pipeline import Request, derive
+from sdfgad.verbs.pipeline import Request, derive
 
 GENERATED = tuple(f"{style}:{count}" for style in generated.STYLES for count in (30, 60, 120, 250, 500, 1000))
 LONGEST = 3600

@@ -24,7 +24,7 @@ from sdfgad.codegen.cuda.nvcc import FLAGS
 from sdfgad.codegen.devices import find_nvcc
 from sdfgad.codegen.targets import TARGETS
 from sdfgad.errors import ToolchainError
-from sdfgad.pipeline import Derivative, Request, derive
+from sdfgad.verbs.pipeline import Derivative, Request, derive
 
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'.*?\n(.*?)Used (\d+) registers", re.DOTALL)
 

@@ -16,7 +16,7 @@ from npbench_suite.device.agreement import Place, on_card
 from npbench_suite.kernel import load
 from sdfgad.calls.arguments import bind
 from sdfgad.codegen.device_memory import DeviceMemory
-from sdfgad.pipeline import primal
+from sdfgad.verbs.pipeline import primal
 
 ENGINES = ("sdfgad", "jax", "cupy")
 LEAST_CALLS, MOST_CALLS = 3, 50

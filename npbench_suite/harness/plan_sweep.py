@@ -24,7 +24,7 @@ import click
 import sdfgad
 from npbench_suite import kernel as suite
 from npbench_suite.harness.report import write_atomically
-from sdfgad.subject import NPBENCH, load_subject
+from sdfgad.commands.subject import NPBENCH, load_subject
 
 PERCENT = (60, 25, 5)
 """Of the way from the floor to storing everything."""

@@ -7,8 +7,8 @@ from pathlib import Path
 from time import perf_counter
 
 from npbench_suite.harness.job import Job, Run
-from sdfgad.codegen.build import common_entries
-from sdfgad.codegen.cache import lend
+from sdfgad.codegen.compiling.build import common_entries
+from sdfgad.codegen.compiling.cache import lend
 from sdfgad.codegen.targets import chosen
 
 

@@ -12,7 +12,7 @@ from npbench_suite.kernel import load
 from npbench_suite.kernel import names as all_names
 from npbench_suite.perf.task import Found, Task
 from sdfgad.calls.arguments import bind
-from sdfgad.pipeline import Request, derive
+from sdfgad.verbs.pipeline import Request, derive
 
 PRESET = "S"
 QUICK = ("jacobi_2d", "gemm", "lu", "nbody")

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.codegen.cache import key_of, publish
-from sdfgad.codegen.toolchain import cpu_model, find_compiler, run
+from sdfgad.codegen.compiling.cache import key_of, publish
+from sdfgad.codegen.compiling.toolchain import cpu_model, find_compiler, run
 
 HERE = Path(__file__).parent
 LIBRARY = "library.so"

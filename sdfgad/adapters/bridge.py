@@ -16,14 +16,14 @@ from sdfgad.config import settings
 from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.ir.program import View
 from sdfgad.memory import parse_bytes
-from sdfgad.options import check_options
-from sdfgad.pipeline import Derivative, Primal, Request, derive, primal
-from sdfgad.pushforwards import Pushforward, pushforward
 from sdfgad.rooms import begun_again
-from sdfgad.second import DerivativeFunction, curvature_of, refuse_options
-from sdfgad.together import agreed, refuse_ranks
-from sdfgad.translations import once
 from sdfgad.trees import leaves, mapped, paths
+from sdfgad.verbs.options import check_options
+from sdfgad.verbs.pipeline import Derivative, Primal, Request, derive, primal
+from sdfgad.verbs.pushforwards import Pushforward, pushforward
+from sdfgad.verbs.second import DerivativeFunction, curvature_of, refuse_options
+from sdfgad.verbs.together import agreed, refuse_ranks
+from sdfgad.verbs.translations import once
 
 
 def check_function(fn: Any, what: str) -> None:

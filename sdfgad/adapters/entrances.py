@@ -2,15 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 from sdfgad.adapters.bridge import Bridge, check_function
-from sdfgad.errors import UsageError
+from sdfgad.foreign.optional import imported
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.memory import parse_bytes
-from sdfgad.tracebacks import shortened
+from sdfgad.verbs.tracebacks import shortened
 
 
 @shortened
@@ -64,13 +62,3 @@ def _bridge(fn: Callable[..., Any], output: Any, memory_limit: Any, source: str 
 def _adapted(package: str, name: str, module: str, bridge: Bridge) -> Callable[..., Any]:
     made: Callable[..., Any] = imported(package, name, module).adapted(bridge)
     return made
-
-
-def imported(package: str, name: str, module: str) -> ModuleType:
-    """A module of sdfgad that needs a package; UsageError without it."""
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != package:
-            raise
-        raise UsageError(f"{name} is not installed", code="SG205", help=f"pip install 'sdfgad[{package}]'") from error

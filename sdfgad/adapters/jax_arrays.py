@@ -23,7 +23,7 @@ from jax.interpreters import ad, batching, mlir
 from sdfgad.adapters.bridge import Bridge, FixedCall, derivative_of_tangent, third_derivative
 from sdfgad.arrays import Spec, special_class
 from sdfgad.errors import DtypeError
-from sdfgad.tracebacks import shortened
+from sdfgad.verbs.tracebacks import shortened
 
 _ARRAYS = (jax.Array, np.ndarray, np.floating, np.complexfloating)
 

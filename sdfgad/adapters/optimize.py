@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from sdfgad.adapters.bridge import check_function
-from sdfgad.api import GradFunction
 from sdfgad.arrays import native
 from sdfgad.calls.arguments import Bound, as_called, bind, refuse_specs
 from sdfgad.calls.asked import Leaves, asked_wrt, resolve_wrt
 from sdfgad.errors import UsageError
 from sdfgad.frontend.graphs.function import as_function
-from sdfgad.matrices import hvp
-from sdfgad.second import refuse_options
-from sdfgad.tracebacks import shortened
 from sdfgad.trees import is_named, paths, with_leaves
+from sdfgad.verbs.api import GradFunction
+from sdfgad.verbs.matrices import hvp
+from sdfgad.verbs.second import refuse_options
+from sdfgad.verbs.tracebacks import shortened
 
 
 @shortened

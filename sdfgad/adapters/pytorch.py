@@ -22,8 +22,8 @@ from sdfgad.adapters.bridge import Bridge, FixedCall, derivative_of_tangent, thi
 from sdfgad.arrays import Spec, special_class
 from sdfgad.errors import DtypeError, UnsupportedError
 from sdfgad.names import safe
-from sdfgad.tracebacks import shortened
 from sdfgad.trees import mapped
+from sdfgad.verbs.tracebacks import shortened
 
 Tensors = Sequence[torch.Tensor]
 _NUMBERS = count()

@@ -22,7 +22,7 @@ from sdfgad.config import thread_count
 from sdfgad.errors import UsageError
 from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.foreign.reading import adopted
-from sdfgad.frontend.batches import BatchedFunction
+from sdfgad.frontend.libraries.batches import BatchedFunction
 from sdfgad.ir.program import Array
 from sdfgad.trees import contents, step
 from sdfgad.trees import leaves as leaves_of

@@ -17,7 +17,7 @@ from sdfgad.calls.bindings import Bindings
 from sdfgad.calls.buffers import LEAST_BYTES, room
 from sdfgad.codegen.program import Executable, address
 from sdfgad.config import thread_count
-from sdfgad.frontend.aliases import extent
+from sdfgad.frontend.state.aliases import extent
 from sdfgad.ir.program import Array
 from sdfgad.rooms import ListOutgrown
 

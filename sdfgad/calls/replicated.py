@@ -9,7 +9,7 @@ import numpy as np
 
 from sdfgad.calls.arguments import Bound
 from sdfgad.calls.asked import resolve_wrt
-from sdfgad.codegen.digest import digest_of_array
+from sdfgad.codegen.compiling.digest import digest_of_array
 from sdfgad.errors import UsageError
 from sdfgad.transform.cutting.blocks import Distribution
 

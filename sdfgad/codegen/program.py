@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, read_meta, runtime_text
-from sdfgad.codegen.cache import entry, key_of, publish, withdraw
+from sdfgad.codegen.compiling.build import FIRST_FAILURE, FLAGS, LIBRARY, read_meta, runtime_text
+from sdfgad.codegen.compiling.cache import entry, key_of, publish, withdraw
+from sdfgad.codegen.compiling.threads import attach
+from sdfgad.codegen.compiling.toolchain import environment
 from sdfgad.codegen.device_memory import DeviceMemory, declare
 from sdfgad.codegen.fingerprint import fingerprint
-from sdfgad.codegen.mpi_table import mpi_table
-from sdfgad.codegen.mpi_watch import lines_of, waits_in
+from sdfgad.codegen.mpi.table import mpi_table
+from sdfgad.codegen.mpi.watch import lines_of, waits_in
 from sdfgad.codegen.notebook import without_viewer
 from sdfgad.codegen.targets import chosen, is_own
-from sdfgad.codegen.threads import attach
-from sdfgad.codegen.toolchain import environment
 from sdfgad.codegen.workspaces import Workspace, workspaces
 from sdfgad.config import asked_threads
 from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, crowded, damaged, device_failed, library_missing

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from sdfgad.analysis.lifetimes import Held
 from sdfgad.checkpoint.outlook import DeviceWork
 from sdfgad.checkpoint.roofline import Machine
-from sdfgad.codegen.build import Meta, compile_source
+from sdfgad.codegen.compiling.build import Meta, compile_source
 from sdfgad.ir.program import Program
 from sdfgad.transform.passes import Stage
 

@@ -14,22 +14,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from sdfgad.frontend.ahead import picked
-from sdfgad.frontend.arithmetic import items_of
-from sdfgad.frontend.attributes import attribute, has_attribute, sample_of
+from sdfgad.frontend.arrays.views import to_int
 from sdfgad.frontend.bodies import order as orders
 from sdfgad.frontend.bodies.mapping import beside
-from sdfgad.frontend.chosen_ranges import stepped
-from sdfgad.frontend.classes import is_body, iterated
-from sdfgad.frontend.context import Context, held
-from sdfgad.frontend.duplicates import as_dict, as_tuple, deep, fields_of, of_dataclass, shallow
-from sdfgad.frontend.elementwise import int_ix, int_value
-from sdfgad.frontend.generators import Yielding, listed, only_numbers, suspended
-from sdfgad.frontend.liveness import own_walk
-from sdfgad.frontend.of_numpy import called
-from sdfgad.frontend.ordered import in_order
-from sdfgad.frontend.picked import Picked
-from sdfgad.frontend.records import (
+from sdfgad.frontend.containers.attributes import attribute, has_attribute, sample_of
+from sdfgad.frontend.containers.classes import is_body, iterated
+from sdfgad.frontend.containers.duplicates import as_dict, as_tuple, deep, fields_of, of_dataclass, shallow
+from sdfgad.frontend.containers.ordered import in_order
+from sdfgad.frontend.containers.records import (
     counter,
     default_dict,
     dict_,
@@ -39,11 +31,16 @@ from sdfgad.frontend.records import (
     set_attribute,
     set_named,
 )
-from sdfgad.frontend.run_texts import text_of
-from sdfgad.frontend.settled import Endless, taken
-from sdfgad.frontend.source import code_of
-from sdfgad.frontend.structures import deque_of
-from sdfgad.frontend.values import (
+from sdfgad.frontend.elements.chosen_ranges import stepped
+from sdfgad.frontend.elements.elementwise import int_ix, int_value
+from sdfgad.frontend.elements.of_numpy import called
+from sdfgad.frontend.functions.arithmetic import items_of
+from sdfgad.frontend.functions.walks import most_rows, rows_of
+from sdfgad.frontend.merging.ahead import picked
+from sdfgad.frontend.merging.generators import Yielding, listed, only_numbers, suspended
+from sdfgad.frontend.merging.structures import deque_of
+from sdfgad.frontend.state.context import Context, held
+from sdfgad.frontend.state.values import (
     ArrayValue,
     Function,
     IntValue,
@@ -56,8 +53,11 @@ from sdfgad.frontend.values import (
     Value,
     is_number,
 )
-from sdfgad.frontend.views import to_int
-from sdfgad.frontend.walks import most_rows, rows_of
+from sdfgad.frontend.static.picked import Picked
+from sdfgad.frontend.static.run_texts import text_of
+from sdfgad.frontend.static.settled import Endless, taken
+from sdfgad.frontend.syntax.liveness import own_walk
+from sdfgad.frontend.syntax.source import code_of
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 
 Rule = Callable[..., Value]

@@ -9,22 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sdfgad.frontend import caught, factors, interpolants, numbered, polyfills, sparse, special, vectorized
-from sdfgad.frontend.advice import ON_DERIVATIVES, is_verb, on_call, on_verb
-from sdfgad.frontend.arithmetic import kept, on_masked
-from sdfgad.frontend.attributes import got, is_getter, list_method, of_text
-from sdfgad.frontend.batches import BatchedFunction, begun
-from sdfgad.frontend.bodies.mapping import each_of_batch
-from sdfgad.frontend.builtin_rules import type_
-from sdfgad.frontend.classes import instance, is_body
-from sdfgad.frontend.context import Context
-from sdfgad.frontend.creation import dtype_of
-from sdfgad.frontend.elementwise import constant_array, describe, fold
-from sdfgad.frontend.growing import as_list
-from sdfgad.frontend.ignored import is_loop_of, looped, of_readings
-from sdfgad.frontend.inlining import own_code, run_in_place
-from sdfgad.frontend.keyed import SetValue
-from sdfgad.frontend.known import (
+from sdfgad.frontend.arrays import sparse, vectorized
+from sdfgad.frontend.arrays.known import (
     OF_SHAPE,
     PURE,
     is_known,
@@ -34,23 +20,35 @@ from sdfgad.frontend.known import (
     of_objects,
     plain_list,
 )
-from sdfgad.frontend.layout import laid_out
+from sdfgad.frontend.arrays.layout import laid_out
+from sdfgad.frontend.arrays.masking import CHOSEN, as_masked
+from sdfgad.frontend.arrays.views import check_fresh
+from sdfgad.frontend.bodies.mapping import each_of_batch
+from sdfgad.frontend.branches.raising import definite_arguments
+from sdfgad.frontend.builtin_rules import type_
+from sdfgad.frontend.containers import numbered
+from sdfgad.frontend.containers.attributes import got, is_getter, list_method, of_text
+from sdfgad.frontend.containers.classes import instance, is_body
+from sdfgad.frontend.containers.growing import as_list
+from sdfgad.frontend.containers.records import construct, dict_method, of_class, replace
+from sdfgad.frontend.containers.stacks import changed
+from sdfgad.frontend.elements import caught, special
+from sdfgad.frontend.elements.elementwise import constant_array, describe, fold
+from sdfgad.frontend.elements.run_integers import no_negative_powers
+from sdfgad.frontend.functions.arithmetic import kept, on_masked
+from sdfgad.frontend.functions.creation import dtype_of
+from sdfgad.frontend.functions.selected import of_selected
+from sdfgad.frontend.inlining import own_code, run_in_place
+from sdfgad.frontend.libraries import factors, interpolants
+from sdfgad.frontend.libraries.batches import BatchedFunction, begun
+from sdfgad.frontend.libraries.routines import Translated
 from sdfgad.frontend.library_function import LibraryFunction
-from sdfgad.frontend.magnitudes import check_size
-from sdfgad.frontend.masking import CHOSEN, as_masked
-from sdfgad.frontend.mpi_types import is_of_ranks
+from sdfgad.frontend.merging.magnitudes import check_size
+from sdfgad.frontend.mpi.types import is_of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
-from sdfgad.frontend.outside import defaults_of
-from sdfgad.frontend.raising import definite_arguments
-from sdfgad.frontend.records import construct, dict_method, of_class, replace
-from sdfgad.frontend.routines import Translated
-from sdfgad.frontend.run_integers import no_negative_powers
-from sdfgad.frontend.selected import of_selected
-from sdfgad.frontend.sets import call, is_set
-from sdfgad.frontend.signatures import by_name, call_name
-from sdfgad.frontend.source import method_of, undecorated
-from sdfgad.frontend.stacks import changed
-from sdfgad.frontend.values import (
+from sdfgad.frontend.state.context import Context
+from sdfgad.frontend.state.keyed import SetValue
+from sdfgad.frontend.state.values import (
     Applied,
     ArrayValue,
     Function,
@@ -62,14 +60,20 @@ from sdfgad.frontend.values import (
     Value,
     is_number,
 )
-from sdfgad.frontend.views import check_fresh
+from sdfgad.frontend.static import polyfills
+from sdfgad.frontend.static.ignored import is_loop_of, looped, of_readings
+from sdfgad.frontend.static.outside import defaults_of
+from sdfgad.frontend.static.sets import call, is_set
+from sdfgad.frontend.static.signatures import by_name, call_name
+from sdfgad.frontend.syntax.advice import ON_DERIVATIVES, is_verb, on_call, on_verb
+from sdfgad.frontend.syntax.source import method_of, undecorated
 from sdfgad.later import later
 from sdfgad.trees import is_named
 
 if TYPE_CHECKING:
-    from sdfgad.frontend.mpi_calls import of_ranks
+    from sdfgad.frontend.mpi.calls import of_ranks
 else:
-    of_ranks = later("sdfgad.frontend.mpi_calls", "of_ranks")
+    of_ranks = later("sdfgad.frontend.mpi.calls", "of_ranks")
 
 
 def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:

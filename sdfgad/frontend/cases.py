@@ -8,17 +8,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sdfgad.frontend.arithmetic import both, comparison, items_of, kept, known_truth, negation, truth_value
-from sdfgad.frontend.attributes import attribute, has_attribute
-from sdfgad.frontend.binding import bind
-from sdfgad.frontend.branches import run_if
+from sdfgad.frontend.branches.binding import bind
+from sdfgad.frontend.branches.branches import run_if
 from sdfgad.frontend.builtin_rules import isinstance_
-from sdfgad.frontend.chosen_texts import ChosenText
-from sdfgad.frontend.context import Context
-from sdfgad.frontend.records import as_record, is_dict
-from sdfgad.frontend.settled import has, settled
-from sdfgad.frontend.structures import is_tree
-from sdfgad.frontend.values import ListValue, Record, Value
+from sdfgad.frontend.containers.attributes import attribute, has_attribute
+from sdfgad.frontend.containers.records import as_record, is_dict
+from sdfgad.frontend.functions.arithmetic import both, comparison, items_of, kept, known_truth, negation, truth_value
+from sdfgad.frontend.merging.structures import is_tree
+from sdfgad.frontend.state.chosen_texts import ChosenText
+from sdfgad.frontend.state.context import Context
+from sdfgad.frontend.state.values import ListValue, Record, Value
+from sdfgad.frontend.static.settled import has, settled
 
 Found: TypeAlias = "tuple[Value, dict[str, Value]] | None"
 _THEMSELVES = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import ast
 
-from sdfgad.frontend.context import Context
+from sdfgad.frontend.arrays.indexing import write
+from sdfgad.frontend.arrays.views import check_fresh
 from sdfgad.frontend.expressions import evaluate, item_of
-from sdfgad.frontend.indexing import write
+from sdfgad.frontend.state.context import Context
+from sdfgad.frontend.state.values import ArrayValue, Masked
 from sdfgad.frontend.updates import store_item
-from sdfgad.frontend.values import ArrayValue, Masked
-from sdfgad.frontend.views import check_fresh
 
 
 def same_places(target: ast.expr, source: ast.expr) -> bool:

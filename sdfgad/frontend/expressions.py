@@ -10,32 +10,30 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import arithmetic, attributes, classes, numbered, places, records, sets
-from sdfgad.frontend.binding import bind
-from sdfgad.frontend.branches import choose
-from sdfgad.frontend.carried import bound_by_loop
-from sdfgad.frontend.chosen_items import item_by_text, item_chosen
-from sdfgad.frontend.chosen_texts import ChosenText
-from sdfgad.frontend.comprehensions import comprehension, dict_comprehension, generator, set_comprehension
-from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import describe
-from sdfgad.frontend.grown import columns
-from sdfgad.frontend.ignored import ignore, is_ignored
-from sdfgad.frontend.index_tricks import index_trick
-from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.keyed import Numbered
-from sdfgad.frontend.known import is_known, of_objects
-from sdfgad.frontend.meshes import Mesh, at_places, part_of_mesh
-from sdfgad.frontend.none_or import asked, told_way
-from sdfgad.frontend.of_numpy import handed, of_numpy
+from sdfgad.frontend.arrays.grown import columns
+from sdfgad.frontend.arrays.indexing import subscript
+from sdfgad.frontend.arrays.known import is_known, of_objects
+from sdfgad.frontend.arrays.views import check_fresh, to_int
+from sdfgad.frontend.branches.binding import bind
+from sdfgad.frontend.branches.branches import choose
+from sdfgad.frontend.branches.carried import bound_by_loop
+from sdfgad.frontend.branches.raising import bound, definite
+from sdfgad.frontend.containers import attributes, classes, numbered, records
+from sdfgad.frontend.containers.chosen_items import item_by_text, item_chosen
+from sdfgad.frontend.containers.comprehensions import comprehension, dict_comprehension, generator, set_comprehension
+from sdfgad.frontend.containers.relations import related
+from sdfgad.frontend.containers.stacks import row_at
+from sdfgad.frontend.elements.elementwise import describe
+from sdfgad.frontend.elements.of_numpy import handed, of_numpy
+from sdfgad.frontend.functions import arithmetic, places
+from sdfgad.frontend.functions.index_tricks import index_trick
+from sdfgad.frontend.functions.meshes import Mesh, at_places, part_of_mesh
+from sdfgad.frontend.merging.none_or import asked, told_way
 from sdfgad.frontend.operands import in_turn, waiting
-from sdfgad.frontend.outside import found_outside, outside
-from sdfgad.frontend.raising import bound, definite
-from sdfgad.frontend.relations import related
-from sdfgad.frontend.run_texts import joined
-from sdfgad.frontend.settled import Mixed, changing, of_choice, settled, unsettled
-from sdfgad.frontend.stacks import row_at
-from sdfgad.frontend.values import (
+from sdfgad.frontend.state.chosen_texts import ChosenText
+from sdfgad.frontend.state.context import Context
+from sdfgad.frontend.state.keyed import Numbered
+from sdfgad.frontend.state.values import (
     SELECTED,
     ArrayValue,
     Function,
@@ -51,7 +49,11 @@ from sdfgad.frontend.values import (
     Unbound,
     Value,
 )
-from sdfgad.frontend.views import check_fresh, to_int
+from sdfgad.frontend.static import sets
+from sdfgad.frontend.static.ignored import ignore, is_ignored
+from sdfgad.frontend.static.outside import found_outside, outside
+from sdfgad.frontend.static.run_texts import joined
+from sdfgad.frontend.static.settled import Mixed, changing, of_choice, settled, unsettled
 
 _OPERATORS: Mapping[type, np.ufunc] = MappingProxyType({
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide,

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sdfgad.frontend.attributes import attribute
-from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array, lift
-from sdfgad.frontend.indexing import expand_items, write
-from sdfgad.frontend.values import ArrayValue, Lazy, Masked, MaskPlaces, Value, ViewValue
-from sdfgad.frontend.views import as_view, basic, check_writable
+from sdfgad.frontend.arrays.indexing import expand_items, write
+from sdfgad.frontend.arrays.views import as_view, basic, check_writable
+from sdfgad.frontend.containers.attributes import attribute
+from sdfgad.frontend.elements.elementwise import as_array, lift
+from sdfgad.frontend.state.context import Context
+from sdfgad.frontend.state.values import ArrayValue, Lazy, Masked, MaskPlaces, Value, ViewValue
 from sdfgad.ir.expr import call
 
 _BY_DATA = (ArrayValue, Masked, MaskPlaces)

@@ -8,14 +8,14 @@ from contextlib import nullcontext
 from functools import partial
 
 from sdfgad.errors import SdfgadError, UnsupportedError
-from sdfgad.frontend.branches import run_branches
-from sdfgad.frontend.caught import NUMBER, Watch, passed
-from sdfgad.frontend.context import EXITS, Context, restore_contents
-from sdfgad.frontend.elementwise import BOOL
-from sdfgad.frontend.exits import guarded
-from sdfgad.frontend.ignored import CHANGES
-from sdfgad.frontend.liveness import assigned, has_exit
-from sdfgad.frontend.values import RunText
+from sdfgad.frontend.branches.branches import run_branches
+from sdfgad.frontend.elements.caught import NUMBER, Watch, passed
+from sdfgad.frontend.elements.elementwise import BOOL
+from sdfgad.frontend.loops.exits import guarded
+from sdfgad.frontend.state.context import EXITS, Context, restore_contents
+from sdfgad.frontend.state.values import RunText
+from sdfgad.frontend.static.ignored import CHANGES
+from sdfgad.frontend.syntax.liveness import assigned, has_exit
 from sdfgad.ir import expr
 from sdfgad.ir.expr import Load, const
 from sdfgad.ir.walk import all_writes

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import FunctionType
 
-from sdfgad.frontend.arithmetic import kept
-from sdfgad.frontend.context import EXITS, Context
-from sdfgad.frontend.exits import own_result, result_of
-from sdfgad.frontend.frames import CallFrame
-from sdfgad.frontend.generators import Yielding, is_generator, suspended
-from sdfgad.frontend.liveness import Liveness, analyse, load_names
-from sdfgad.frontend.outside import defaults_of
-from sdfgad.frontend.source import SourceText, code_of
-from sdfgad.frontend.values import Lazy, Record, Value
+from sdfgad.frontend.functions.arithmetic import kept
+from sdfgad.frontend.loops.exits import own_result, result_of
+from sdfgad.frontend.merging.generators import Yielding, is_generator, suspended
+from sdfgad.frontend.state.context import EXITS, Context
+from sdfgad.frontend.state.frames import CallFrame
+from sdfgad.frontend.state.values import Lazy, Record, Value
+from sdfgad.frontend.static.outside import defaults_of
+from sdfgad.frontend.syntax.liveness import Liveness, analyse, load_names
+from sdfgad.frontend.syntax.source import SourceText, code_of
 
 MAX_DEPTH = 50
 _DEPTH = "recursion needs a depth known in advance, long lists are better arrays"

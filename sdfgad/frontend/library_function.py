@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend.numpy_table import FUNCTIONS
-from sdfgad.frontend.polyfills import POLYFILLS
+from sdfgad.frontend.static.polyfills import POLYFILLS
 
 
 class LibraryFunction:

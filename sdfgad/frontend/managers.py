@@ -10,14 +10,14 @@ from types import FunctionType
 
 import numpy as np
 
-from sdfgad.frontend.arithmetic import kept
-from sdfgad.frontend.classes import by_rule, has_rule
-from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import describe
-from sdfgad.frontend.generators import once_yielding
+from sdfgad.frontend.containers.classes import by_rule, has_rule
+from sdfgad.frontend.elements.elementwise import describe
+from sdfgad.frontend.functions.arithmetic import kept
 from sdfgad.frontend.handlers import run_try
-from sdfgad.frontend.liveness import extended, has_exit
-from sdfgad.frontend.values import Value
+from sdfgad.frontend.merging.generators import once_yielding
+from sdfgad.frontend.state.context import Context
+from sdfgad.frontend.state.values import Value
+from sdfgad.frontend.syntax.liveness import extended, has_exit
 
 _HELD = "%manager"
 _LEFT_WITH = "what is returned from a with statement"

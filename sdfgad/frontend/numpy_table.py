@@ -9,49 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import (
-    batches,
-    builtin_rules,
-    casting,
-    classes,
-    creation,
-    decompositions,
-    diagonals,
-    factors,
-    fourier,
-    ignored,
-    implicit,
-    integrals,
-    item_reductions,
-    iterator_rules,
-    joins,
-    layout,
-    linalg,
-    numbered,
-    places,
-    reductions,
-    resizing,
-    rounding,
-    shaping,
-    solvers,
-    sparse,
-    special,
-    stepping,
-    vectorized,
-)
-from sdfgad.frontend.arithmetic import binary, kept, known_truth, truth_value
-from sdfgad.frontend.attributes import conjugated, imag, real
+from sdfgad.frontend import builtin_rules
+from sdfgad.frontend.arrays import casting, layout, rounding, sparse, vectorized
+from sdfgad.frontend.arrays.grown import as_long
+from sdfgad.frontend.arrays.indexing import accumulate_at, subscript
+from sdfgad.frontend.arrays.known import number_of_bins, settled
+from sdfgad.frontend.arrays.masking import check_cast, only_where
+from sdfgad.frontend.arrays.views import check_writable, named_int, to_int
 from sdfgad.frontend.bodies import implicit as implicit_bodies
 from sdfgad.frontend.bodies import mapping as mapping_bodies
 from sdfgad.frontend.bodies import order as order_bodies
-from sdfgad.frontend.bodies import scipy as scipy_bodies
 from sdfgad.frontend.bodies import shape as shape_bodies
 from sdfgad.frontend.bodies import special as special_bodies
 from sdfgad.frontend.bodies import statistics as statistics_bodies
-from sdfgad.frontend.chosen_ranges import ChosenRange
-from sdfgad.frontend.comparisons import compare
-from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import (
+from sdfgad.frontend.bodies.packages import scipy as scipy_bodies
+from sdfgad.frontend.containers import classes, item_reductions, numbered
+from sdfgad.frontend.containers.attributes import conjugated, imag, real
+from sdfgad.frontend.elements import special
+from sdfgad.frontend.elements.chosen_ranges import ChosenRange
+from sdfgad.frontend.elements.comparisons import compare
+from sdfgad.frontend.elements.elementwise import (
     BOOL,
     COMPLEX,
     FLOAT,
@@ -65,18 +42,17 @@ from sdfgad.frontend.elementwise import (
     expand,
     int_ix,
     int_value,
-    lift,
 )
-from sdfgad.frontend.grown import as_long
-from sdfgad.frontend.indexing import accumulate_at, subscript
-from sdfgad.frontend.keyed import Numbered
-from sdfgad.frontend.known import number_of_bins, settled
-from sdfgad.frontend.masking import check_cast, only_where
-from sdfgad.frontend.places import item_at
-from sdfgad.frontend.sizes import as_integer
-from sdfgad.frontend.values import IntValue, Lazy, Masked, Value, ViewValue, is_int, is_number
-from sdfgad.frontend.views import check_writable, named_int, to_int
-from sdfgad.ir.expr import call
+from sdfgad.frontend.functions import creation, diagonals, iterator_rules, joins, places, reductions, shaping, stepping
+from sdfgad.frontend.functions.arithmetic import binary, kept, known_truth, truth_value
+from sdfgad.frontend.functions.places import item_at
+from sdfgad.frontend.libraries import batches, decompositions, factors, fourier, implicit, integrals, linalg, solvers
+from sdfgad.frontend.loops import resizing
+from sdfgad.frontend.state.context import Context
+from sdfgad.frontend.state.keyed import Numbered
+from sdfgad.frontend.state.values import IntValue, Lazy, Masked, Value, ViewValue, is_int, is_number
+from sdfgad.frontend.static import ignored
+from sdfgad.frontend.static.sizes import as_integer
 
 Rule = Callable[..., Value]
 _COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
@@ -119,12 +95,6 @@ def out_argument(ctx: Context, result: Value, out: Value, where: Value = True) -
         value = only_where(ctx, where, convert(ctx, value, target.dtype), target, target)
     ctx.builder.assign(target, expand(ctx, value, target.shape))
     return target
-
-
-def stop_gradient(ctx: Context, x: Value) -> Value:
-    """The value, through which no derivative flows."""
-    value = as_array(ctx, x)
-    return lift(ctx, (value,), value.dtype, lambda e: call("stop_gradient", e), value.weak)
 
 
 # Python's numbers
@@ -391,7 +361,7 @@ OUTSIDE: Mapping[tuple[str, str], Rule] = MappingProxyType({
     ("scipy", "inv"): decompositions.inverse, ("scipy", "quad"): integrals.quad,
     ("scipy", "dblquad"): integrals.dblquad,
     ("scipy", "solve_ivp"): solvers.solve_ivp, ("scipy", "odeint"): solvers.odeint,
-    ("sdfgad", "stop_gradient"): stop_gradient, ("sdfgad", "linear_solve"): implicit.linear_solve,
+    ("sdfgad", "stop_gradient"): special.stop_gradient, ("sdfgad", "linear_solve"): implicit.linear_solve,
     ("sdfgad", "root"): implicit.root, ("sdfgad", "fixed_point"): implicit.fixed_point,
     ("sdfgad", "stationary"): implicit.stationary, ("sdfgad", "vmap"): batches.vmap,
 })

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 
-from sdfgad.frontend.classes import own_class
-from sdfgad.frontend.context import Context, held
-from sdfgad.frontend.frames import CallFrame
-from sdfgad.frontend.liveness import load_names
-from sdfgad.frontend.references import references
-from sdfgad.frontend.values import ListValue, Record, Value, contained
+from sdfgad.frontend.containers.classes import own_class
+from sdfgad.frontend.state.context import Context, held
+from sdfgad.frontend.state.frames import CallFrame
+from sdfgad.frontend.state.references import references
+from sdfgad.frontend.state.values import ListValue, Record, Value, contained
+from sdfgad.frontend.syntax.liveness import load_names
 
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.BoolOp, ast.IfExp)
 """What calls nothing, unless it is of objects of classes that say what it is."""

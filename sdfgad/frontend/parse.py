@@ -15,27 +15,20 @@ import numpy as np
 from sdfgad import names
 from sdfgad.arrays import Spec, native
 from sdfgad.errors import UnsupportedError, UsageError, unsupported
-from sdfgad.frontend.accesses import IndexedAccess, check_known
-from sdfgad.frontend.aliases import check_written
-from sdfgad.frontend.arithmetic import items_of, kept
-from sdfgad.frontend.attempts import AssumptionFailed
-from sdfgad.frontend.builder import Builder
 from sdfgad.frontend.calls import invoke
-from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array, check_plain
+from sdfgad.frontend.elements.elementwise import as_array, check_plain
 from sdfgad.frontend.expressions import evaluate
-from sdfgad.frontend.ignored import tell
+from sdfgad.frontend.functions.arithmetic import items_of, kept
 from sdfgad.frontend.inlining import run_top, run_wrapper, top_frame
-from sdfgad.frontend.keyed import SetValue
 from sdfgad.frontend.numpy_table import METHODS
-from sdfgad.frontend.outside import outside, settle_contents
-from sdfgad.frontend.replaced import ReplacedFunction
-from sdfgad.frontend.sharing import refuse_stale
-from sdfgad.frontend.sizes import check_sized
-from sdfgad.frontend.source import SourceText, code_of, is_wrapper, method_of, undecorated
-from sdfgad.frontend.statements import execute
-from sdfgad.frontend.surroundings import Surroundings
-from sdfgad.frontend.values import (
+from sdfgad.frontend.state.accesses import IndexedAccess, check_known
+from sdfgad.frontend.state.aliases import check_written
+from sdfgad.frontend.state.attempts import AssumptionFailed
+from sdfgad.frontend.state.builder import Builder
+from sdfgad.frontend.state.context import Context
+from sdfgad.frontend.state.keyed import SetValue
+from sdfgad.frontend.state.sharing import refuse_stale
+from sdfgad.frontend.state.values import (
     SELECTED,
     Applied,
     ArrayValue,
@@ -51,6 +44,13 @@ from sdfgad.frontend.values import (
     Value,
     ViewValue,
 )
+from sdfgad.frontend.statements import execute
+from sdfgad.frontend.static.ignored import tell
+from sdfgad.frontend.static.outside import outside, settle_contents
+from sdfgad.frontend.static.sizes import check_sized
+from sdfgad.frontend.syntax.replaced import ReplacedFunction
+from sdfgad.frontend.syntax.source import SourceText, code_of, is_wrapper, method_of, undecorated
+from sdfgad.frontend.syntax.surroundings import Surroundings
 from sdfgad.ir.called import ADDRESS
 from sdfgad.ir.expr import const
 from sdfgad.ir.index import ix

@@ -10,47 +10,34 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend.arithmetic import items_of, kept, known_truth, truth_value
-from sdfgad.frontend.attempts import ApartRefusal
-from sdfgad.frontend.binding import bind
-from sdfgad.frontend.branches import run_branches, run_if
+from sdfgad.frontend.branches.binding import bind
+from sdfgad.frontend.branches.branches import run_branches, run_if
+from sdfgad.frontend.branches.raising import always_raises, definite, opposite, run_assert, run_raise
 from sdfgad.frontend.cases import run_match
-from sdfgad.frontend.classes import iterated, operated
-from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context
+from sdfgad.frontend.containers.classes import iterated, operated
+from sdfgad.frontend.containers.growing import append, as_list
+from sdfgad.frontend.containers.local_classes import define_class
+from sdfgad.frontend.containers.renewed import renewed
 from sdfgad.frontend.copying import copy_places, same_places
-from sdfgad.frontend.elementwise import describe
-from sdfgad.frontend.exchanges import exchange
-from sdfgad.frontend.exits import exit_state, promised, set_result
+from sdfgad.frontend.elements.elementwise import describe
+from sdfgad.frontend.elements.failing import raise_if
+from sdfgad.frontend.elements.in_place import check_update
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
-from sdfgad.frontend.failing import raise_if
-from sdfgad.frontend.generators import Yielding, listed
-from sdfgad.frontend.growing import append, as_list
+from sdfgad.frontend.functions.arithmetic import items_of, kept, known_truth, truth_value
 from sdfgad.frontend.handlers import run_try
-from sdfgad.frontend.imports import run_import
-from sdfgad.frontend.in_place import check_update
-from sdfgad.frontend.keyed import SetValue
-from sdfgad.frontend.liveness import always_exits, as_branch, has_exit
-from sdfgad.frontend.local_classes import define_class
-from sdfgad.frontend.loops import run_for
+from sdfgad.frontend.loops.exits import exit_state, promised, set_result
+from sdfgad.frontend.loops.loops import run_for
+from sdfgad.frontend.loops.whiles import run_while
 from sdfgad.frontend.managers import run_with
-from sdfgad.frontend.none_or import tell
+from sdfgad.frontend.merging.exchanges import exchange
+from sdfgad.frontend.merging.generators import Yielding, listed
+from sdfgad.frontend.merging.none_or import tell
 from sdfgad.frontend.operands import waiting
-from sdfgad.frontend.raising import always_raises, definite, opposite, run_assert, run_raise
-from sdfgad.frontend.renewed import renewed
-from sdfgad.frontend.sets import updated
-from sdfgad.frontend.settled import taken
-from sdfgad.frontend.sharing import SharingRefusal
-from sdfgad.frontend.updates import (
-    changes_in_place,
-    settled,
-    store_attribute,
-    store_item,
-    update,
-    update_attribute,
-    update_items,
-    update_list,
-)
-from sdfgad.frontend.values import (
+from sdfgad.frontend.state.attempts import ApartRefusal
+from sdfgad.frontend.state.context import BREAK, CONTINUE, EXITS, Context
+from sdfgad.frontend.state.keyed import SetValue
+from sdfgad.frontend.state.sharing import SharingRefusal
+from sdfgad.frontend.state.values import (
     SELECTED,
     Applied,
     Function,
@@ -61,7 +48,20 @@ from sdfgad.frontend.values import (
     Value,
     contained,
 )
-from sdfgad.frontend.whiles import run_while
+from sdfgad.frontend.static.imports import run_import
+from sdfgad.frontend.static.sets import updated
+from sdfgad.frontend.static.settled import taken
+from sdfgad.frontend.syntax.liveness import always_exits, as_branch, has_exit
+from sdfgad.frontend.updates import (
+    changes_in_place,
+    settled,
+    store_attribute,
+    store_item,
+    update,
+    update_attribute,
+    update_items,
+    update_list,
+)
 from sdfgad.ir.expr import Expr
 
 MAX_SPLITS = 4

@@ -6,24 +6,26 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sdfgad.frontend import arithmetic, numbered
-from sdfgad.frontend.arithmetic import kept
-from sdfgad.frontend.attributes import attribute
-from sdfgad.frontend.chosen_items import item_chosen, put_chosen
-from sdfgad.frontend.classes import by_rule, has_rule, operated, own_class
-from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array, describe, expand
-from sdfgad.frontend.fields import check_list
-from sdfgad.frontend.growing import as_list
+from sdfgad.frontend.arrays.indexing import expand_items, for_flag, is_at_selected, subscript, write
+from sdfgad.frontend.arrays.masking import CHOSEN, check_cast, is_stored, write_masked
+from sdfgad.frontend.arrays.views import as_view, check_writable, remap, to_int
+from sdfgad.frontend.branches.fields import check_list
+from sdfgad.frontend.containers import numbered
+from sdfgad.frontend.containers.attributes import attribute
+from sdfgad.frontend.containers.chosen_items import item_chosen, put_chosen
+from sdfgad.frontend.containers.classes import by_rule, has_rule, operated, own_class
+from sdfgad.frontend.containers.growing import as_list
+from sdfgad.frontend.containers.records import is_guarded, item, put_attribute, put_item
+from sdfgad.frontend.containers.stacks import put_row, row_at
+from sdfgad.frontend.elements.elementwise import as_array, describe, expand
+from sdfgad.frontend.elements.in_place import ask_for_arrays
+from sdfgad.frontend.functions import arithmetic
+from sdfgad.frontend.functions.arithmetic import kept
+from sdfgad.frontend.functions.meshes import Mesh, part_of_mesh, put_at_places, write_mesh
 from sdfgad.frontend.halves import is_half, now, write_half
-from sdfgad.frontend.in_place import ask_for_arrays
-from sdfgad.frontend.indexing import expand_items, for_flag, is_at_selected, subscript, write
-from sdfgad.frontend.keyed import Numbered
-from sdfgad.frontend.masking import CHOSEN, check_cast, is_stored, write_masked
-from sdfgad.frontend.meshes import Mesh, part_of_mesh, put_at_places, write_mesh
-from sdfgad.frontend.records import is_guarded, item, put_attribute, put_item
-from sdfgad.frontend.stacks import put_row, row_at
-from sdfgad.frontend.values import (
+from sdfgad.frontend.state.context import Context
+from sdfgad.frontend.state.keyed import Numbered
+from sdfgad.frontend.state.values import (
     ArrayValue,
     Block,
     Grown,
@@ -38,7 +40,6 @@ from sdfgad.frontend.values import (
     ViewValue,
     is_number,
 )
-from sdfgad.frontend.views import as_view, check_writable, remap, to_int
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import axis
 

@@ -17,9 +17,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from sdfgad.codegen.cache import entry, key_of, publish, withdraw
+from sdfgad.codegen.compiling.cache import entry, key_of, publish, withdraw
+from sdfgad.codegen.compiling.toolchain import installation
 from sdfgad.codegen.targets import chosen, is_own, this_machine
-from sdfgad.codegen.toolchain import installation
 from sdfgad.config import settings, verifying
 from sdfgad.errors import ToolchainError
 from sdfgad.thresholds import thresholds

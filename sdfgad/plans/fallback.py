@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import isqrt
+from typing import TYPE_CHECKING
 
 from sdfgad.checkpoint.modes import BINOMIAL, ONLINE, SEGMENTS, Mode
 from sdfgad.errors import MemoryLimitError
 from sdfgad.memory import format_bytes
 from sdfgad.plans.emission import Emission
 from sdfgad.plans.plan import Plan
-from sdfgad.reverse.problem import OpenLoop
+
+if TYPE_CHECKING:
+    from sdfgad.reverse.problem import OpenLoop
 
 MOST_ONLINE = 256
 """Snapshots of a loop of unknown length."""

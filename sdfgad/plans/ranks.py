@@ -9,7 +9,7 @@ import numpy as np
 
 from sdfgad import __version__
 from sdfgad.checkpoint.decided import STORE
-from sdfgad.codegen.cache import key_of
+from sdfgad.codegen.compiling.cache import key_of
 from sdfgad.codegen.targets import chosen
 from sdfgad.errors import MemoryLimitError, unsupported
 from sdfgad.frontend import Parsed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sdfgad.analysis.verify import verify
 from sdfgad.checkpoint.modes import Mode
-from sdfgad.codegen.cache import key_of
+from sdfgad.codegen.compiling.cache import key_of
 from sdfgad.codegen.targets import chosen
 from sdfgad.config import thread_count, verifying
 from sdfgad.cores import usable_cores

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import pipeline
 from sdfgad.adapters import entrances
 from sdfgad.config import settings
+from sdfgad.verbs import pipeline
 
 jax = pytest.importorskip("jax", reason="needs JAX: pip install '.[jax]'")
 from jax import numpy as jnp  # noqa: E402

@@ -16,7 +16,7 @@ from tests.programs.running import arguments, load, more_arguments
 from tests.support.tangents import first_derivative, matrix, second_derivative
 
 pytest.importorskip("scipy")
-pattern_of = import_module("sdfgad.sparsity").pattern_of
+pattern_of = import_module("sdfgad.verbs.sparsity").pattern_of
 
 X = np.array([0.4, 1.3, 0.7, 1.9, 0.2, 1.1])
 M = np.linspace(0.3, 1.7, 12).reshape(3, 4)

@@ -15,8 +15,8 @@ from sdfgad.analysis.cost import Work, work_of
 from sdfgad.calls.arguments import bind
 from sdfgad.codegen.cuda import speeds
 from sdfgad.codegen.cuda.target import CUDA
-from sdfgad.pipeline import parsed_call
 from sdfgad.transform.stages import prepare_program
+from sdfgad.verbs.pipeline import parsed_call
 
 N = 1 << 12
 WIDE, LINE = sdfgad.spec((N, N)), sdfgad.spec(N)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdfgad.codegen import build
-from sdfgad.codegen.toolchain import find_compiler
+from sdfgad.codegen.compiling import build
+from sdfgad.codegen.compiling.toolchain import find_compiler
 
 N = 33
 TEXT = """#include <cstdint>

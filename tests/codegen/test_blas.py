@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sdfgad import ToolchainError
-from sdfgad.codegen import blas
-from sdfgad.codegen.toolchain import find_compiler, run
+from sdfgad.codegen.compiling import blas
+from sdfgad.codegen.compiling.toolchain import find_compiler, run
 
 PROGRAM = r"""
 #include "sdfgad_blas.h"

@@ -18,10 +18,10 @@ import pytest
 
 import sdfgad
 from sdfgad import CacheWarning, ToolchainError, UsageError
-from sdfgad.codegen import cache as stored
-from sdfgad.codegen.cache import ENTRIES, entry, key_of, lend, publish
-from sdfgad.codegen.toolchain import run
-from sdfgad.codegen.whole import seal
+from sdfgad.codegen.compiling import cache as stored
+from sdfgad.codegen.compiling.cache import ENTRIES, entry, key_of, lend, publish
+from sdfgad.codegen.compiling.toolchain import run
+from sdfgad.codegen.compiling.whole import seal
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +84,7 @@ PROCESS = """
 import sys, time
 from contextlib import suppress
 from pathlib import Path
-from sdfgad.codegen.cache import publish
+from sdfgad.codegen.compiling.cache import publish
 def build(folder):
     with open(sys.argv[1], "a") as log: log.write("built\\n")
     time.sleep(0.2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.codegen.digest import digest_of_array
+from sdfgad.codegen.compiling.digest import digest_of_array
 from tests.support.checksum import checksum
 
 BLOCK = (1 << 14) // 8

@@ -10,8 +10,8 @@ import sdfgad
 from sdfgad.calls.arguments import bind
 from sdfgad.codegen.cpu.footprint import footprint
 from sdfgad.errors import MemoryLimitError
-from sdfgad.pipeline import Request, derive
 from sdfgad.thresholds import RowLimits
+from sdfgad.verbs.pipeline import Request, derive
 from tests.support.thresholds import change
 
 SQUARE = np.eye(100) * 4 + np.arange(1e4).reshape(100, 100) / 1e4

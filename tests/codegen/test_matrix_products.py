@@ -11,8 +11,8 @@ import sdfgad
 from sdfgad.calls.arguments import bind
 from sdfgad.ir.program import Lib
 from sdfgad.ir.walk import statements
-from sdfgad.pipeline import primal
 from sdfgad.testing import check_grads
+from sdfgad.verbs.pipeline import primal
 
 N = 40
 

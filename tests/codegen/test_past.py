@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sdfgad.calls.buffers import room
-from sdfgad.codegen.build import SOURCE
+from sdfgad.codegen.compiling.build import SOURCE
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cpu.nests import past
 from sdfgad.codegen.cpu.nests.past import plan_past

@@ -8,7 +8,7 @@ import sdfgad
 from sdfgad.calls.arguments import bind
 from sdfgad.codegen.cpu.generate import source
 from sdfgad.codegen.cpu.lower import lower
-from sdfgad.pipeline import Request, derive
+from sdfgad.verbs.pipeline import Request, derive
 
 POINTS, CALLS, THREADS = 200_000, 100, (1, 2, 4, 8)
 

@@ -6,7 +6,7 @@ import numpy as np
 import sdfgad
 from sdfgad.calls.arguments import bind
 from sdfgad.codegen.cpu.footprint import footprint
-from sdfgad.pipeline import Request, derive
+from sdfgad.verbs.pipeline import Request, derive
 
 RNG = np.random.default_rng(3)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sdfgad.caches import Caches
-from sdfgad.codegen.build import SOURCE
+from sdfgad.codegen.compiling.build import SOURCE
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cpu.nests import streamed
 from sdfgad.codegen.program import compile_program

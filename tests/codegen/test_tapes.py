@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.codegen.build import SOURCE
+from sdfgad.codegen.compiling.build import SOURCE
 from sdfgad.errors import MemoryLimitError
 from sdfgad.ir.expr import call
 from sdfgad.ir.index import elem

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.codegen.threads import SOURCES, attach, link_flags
-from sdfgad.codegen.toolchain import find_compiler, run
+from sdfgad.codegen.compiling.threads import SOURCES, attach, link_flags
+from sdfgad.codegen.compiling.toolchain import find_compiler, run
 from sdfgad.cores import NO_QUOTA, core_quota
 from sdfgad.errors import ToolchainError
 

@@ -9,9 +9,9 @@ import pytest
 
 import sdfgad
 from sdfgad import ToolchainError, __version__
-from sdfgad.codegen import build
-from sdfgad.codegen.blas import find_blas
-from sdfgad.codegen.toolchain import (
+from sdfgad.codegen.compiling import build
+from sdfgad.codegen.compiling.blas import find_blas
+from sdfgad.codegen.compiling.toolchain import (
     Compiler,
     accepts,
     cpu_model,

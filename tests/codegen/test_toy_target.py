@@ -11,7 +11,7 @@ import sdfgad
 from sdfgad.analysis.cost import seconds_of
 from sdfgad.analysis.lifetimes import Held, Lifetimes
 from sdfgad.checkpoint.roofline import FALLBACK
-from sdfgad.codegen.build import Meta
+from sdfgad.codegen.compiling.build import Meta
 from sdfgad.codegen.target import Code, Target
 from sdfgad.errors import MemoryLimitError
 from sdfgad.ir.program import Program

@@ -10,11 +10,11 @@ import pytest
 
 from npbench_suite.kernel import load
 from sdfgad.calls.arguments import bind
-from sdfgad.codegen.build import SOURCE, Meta, compile_source, flags, include_flags
+from sdfgad.codegen.compiling.build import SOURCE, Meta, compile_source, flags, include_flags
+from sdfgad.codegen.compiling.toolchain import find_compiler, run
 from sdfgad.codegen.cpu.generate import source
 from sdfgad.codegen.cpu.lower import lower
-from sdfgad.codegen.toolchain import find_compiler, run
-from sdfgad.pipeline import Derivative, Request, derive
+from sdfgad.verbs.pipeline import Derivative, Request, derive
 
 LOOP = re.compile(r"\s*for \(int64_t (\w+) = .*\1\+\+\) \{")
 SHARED = re.compile(r"\s*#pragma omp (parallel )?for")

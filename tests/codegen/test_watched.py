@@ -15,7 +15,7 @@ from sdfgad.codegen.cpu.nests import emit as nests
 from sdfgad.codegen.cpu.nests import tile_loops
 from sdfgad.ir.index import ix, maximum, minimum
 from sdfgad.ir.program import Loop, Program, Range
-from sdfgad.pipeline import Request, derive
+from sdfgad.verbs.pipeline import Request, derive
 from tests.codegen.build_programs import F8, load, mapped, mul, program, span, store
 from tests.codegen.test_row_updates import PROGRAMS, sample
 from tests.programs.row_updates import written

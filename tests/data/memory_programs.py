@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.calls.arguments import Bound, bind
-from sdfgad.pipeline import Derivative, Request, derive
+from sdfgad.verbs.pipeline import Derivative, Request, derive
 
 
 def steps(u, n):

@@ -7,7 +7,7 @@ import ast
 import numpy as np
 import pytest
 
-from sdfgad.frontend.plain import plain_statements
+from sdfgad.frontend.syntax.plain import plain_statements
 from tests.frontend.checking import check, check_both_modes
 
 X = np.array([0.9, 0.35, 0.62, 1.4, 2.3, 0.05])

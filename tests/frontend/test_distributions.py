@@ -11,7 +11,7 @@ from tests.support.interpreted import interpreted
 pytest.importorskip("scipy")
 from scipy import stats  # noqa: E402
 
-from sdfgad.frontend.bodies.families import METHODS  # noqa: E402
+from sdfgad.frontend.bodies.packages.families import METHODS  # noqa: E402
 
 X = np.array([-1.7, -0.3, 0.0, 0.2, 0.55, 0.9, 1.0, 1.8, 4.0, 17.0, np.nan, np.inf])
 K = np.array([0.0, 1.0, 2.0, 3.0, 3.5, -1.0, 7.0])

@@ -14,7 +14,7 @@ from sdfgad.calls.arguments import bind
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
 from sdfgad.ir.interpret import run
-from sdfgad.pipeline import Request, derive
+from sdfgad.verbs.pipeline import Request, derive
 from tests.frontend.checking import check_both_modes
 from tests.frontend.programs import Case, collector
 

@@ -10,7 +10,7 @@ import pytest
 import sdfgad
 from sdfgad.errors import OutputError, UnsupportedError
 from sdfgad.frontend import parse
-from sdfgad.frontend.strides import regroups
+from sdfgad.frontend.state.strides import regroups
 from sdfgad.ir.interpret import run
 from tests.frontend.checking import check
 from tests.programs.running import load

@@ -6,7 +6,7 @@ import sdfgad
 from sdfgad.calls.arguments import bind
 from sdfgad.ir.program import Loop
 from sdfgad.ir.walk import statements
-from sdfgad.pipeline import Request, derive
+from sdfgad.verbs.pipeline import Request, derive
 from tests.frontend.checking import check_both_modes
 from tests.frontend.test_active_sets import results_at_their_places
 

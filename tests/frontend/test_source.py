@@ -17,8 +17,9 @@ import pytest
 
 import sdfgad
 from sdfgad.errors import UnsupportedError
-from sdfgad.frontend import matching, parse, texts
-from sdfgad.frontend.source import code_of
+from sdfgad.frontend import parse
+from sdfgad.frontend.syntax import matching, texts
+from sdfgad.frontend.syntax.source import code_of
 
 X = np.ones(3)
 IMPORTED_ALONE = "import numpy as np\n"
@@ -196,7 +197,7 @@ def _until_prompt(terminal: int) -> bytes:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a terminal")
 def test_functions_typed_at_the_prompt(tmp_path):
     """The plain prompt, in a terminal."""
-    script = ["from sdfgad.frontend.source import code_of", "def loss(x):", "    return x * 2", "",
+    script = ["from sdfgad.frontend.syntax.source import code_of", "def loss(x):", "    return x * 2", "",
               "print('found', code_of(loss).node.name)", "f = lambda x: x * 3",
               "print('found', code_of(f).node.lineno)"]
     child, terminal = pty.fork()

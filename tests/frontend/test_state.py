@@ -12,7 +12,8 @@ import pytest
 
 import sdfgad
 from sdfgad.errors import UnsupportedError
-from sdfgad.frontend import loops, parse
+from sdfgad.frontend import parse
+from sdfgad.frontend.loops import loops
 from tests.frontend.checking import check
 from tests.support.oracle import check_program
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sdfgad.frontend import tables
+from sdfgad.frontend.arrays import tables
 from sdfgad.ir.program import Loop
 from tests.frontend.checking import check
 from tests.support.oracle import check_program

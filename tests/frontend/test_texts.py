@@ -5,7 +5,7 @@ import inspect
 
 import pytest
 
-from sdfgad.frontend.texts import file_text
+from sdfgad.frontend.syntax.texts import file_text
 
 
 def test_the_text_of_a_file_is_read_without_asking_every_module(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sdfgad.codegen.build import common_entries
-from sdfgad.codegen.cache import lend
+from sdfgad.codegen.compiling.build import common_entries
+from sdfgad.codegen.compiling.cache import lend
 
 SUITES = Path(__file__).parent / "suites"
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,8 +17,8 @@ import numpy as np
 from mpi4py import MPI
 
 import sdfgad
-from sdfgad import doctor
 from sdfgad.calls.communicators import communicator_of
+from sdfgad.commands import doctor
 from tests.mpi.objectives import CHECKS_OF_OBJECTIVES, until_small
 from tests.mpi.programs import halos
 from tests.mpi.random.machine import by_reference

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 import sdfgad
-from sdfgad.codegen import build, program
-from sdfgad.codegen.mpi_watch import SAID
+from sdfgad.codegen import program
+from sdfgad.codegen.compiling import build
+from sdfgad.codegen.mpi.watch import SAID
 from tests.conftest import QUICK, linked_quickly
 from tests.mpi.cases import CHECKS
 from tests.mpi.checking import CHECKED

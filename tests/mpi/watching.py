@@ -8,7 +8,7 @@ from typing import Any
 
 from mpi4py import MPI
 
-from sdfgad.codegen.mpi_log import MessageNote, noted_messages
+from sdfgad.codegen.mpi.log import MessageNote, noted_messages
 from sdfgad.ir.messages import DUALS, FORWARD, REVERSE, VECTORS
 from tests.mpi.telling import COMM
 

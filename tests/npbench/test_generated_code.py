@@ -11,7 +11,7 @@ from npbench_suite.kernel import load, names
 from sdfgad.calls.arguments import bind
 from sdfgad.codegen.cpu.generate import source
 from sdfgad.codegen.cpu.lower import lower
-from sdfgad.pipeline import Derivative, Request, derive
+from sdfgad.verbs.pipeline import Derivative, Request, derive
 from tests.support.thresholds import change
 
 GRADIENTS = [name for name in names() if load(name).gradient != "none"]

@@ -11,7 +11,7 @@ from sdfgad.caches import LINE
 from sdfgad.calls.arguments import Bound, bind
 from sdfgad.codegen.cpu.footprint import footprint
 from sdfgad.ir.walk import all_writes
-from sdfgad.pipeline import Derivative, Request, derive
+from sdfgad.verbs.pipeline import Derivative, Request, derive
 from tests.npbench.calls import DIFFERENTIABLE, sample
 
 QUICK = {"adi", "cholesky2", "channel_flow", "softmax", "stockham_fft"}

@@ -9,8 +9,8 @@ import sdfgad
 from npbench_suite.perf.interleave import Call, interleaved
 from sdfgad.calls.arguments import bind
 from sdfgad.errors import SdfgadError
-from sdfgad.pipeline import Derivative
 from sdfgad.transform.passes import Application, leaving_out, watching
+from sdfgad.verbs.pipeline import Derivative
 from tests.passes.subjects import Subject
 
 ALL = ""

@@ -12,7 +12,7 @@ from npbench_suite import applications
 from npbench_suite import kernel as npbench
 from npbench_suite.harness.case import wanted
 from sdfgad.calls.arguments import bind
-from sdfgad.pipeline import Derivative, Request, derive
+from sdfgad.verbs.pipeline import Derivative, Request, derive
 from tests.programs.examine import Task
 from tests.programs.running import load, wrt_of
 from tests.support.traps import TRAPS

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 import sdfgad
-from sdfgad.codegen import build, program
+from sdfgad.codegen import program
+from sdfgad.codegen.compiling import build
 from sdfgad.errors import UnsupportedError
 from tests.programs.equations import with_equation
 from tests.programs.examine import Task

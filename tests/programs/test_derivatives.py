@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import sparsity
 from sdfgad.codegen import program
+from sdfgad.verbs import sparsity
 from tests.programs import derivatives
 from tests.support.interpreted import interpreted
 

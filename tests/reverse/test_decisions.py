@@ -13,8 +13,8 @@ from sdfgad.ir.bits import BOOL, BYTE, bits, packed, unpacked
 from sdfgad.ir.expr import Call, Const, Expr, Load, rewrite, walk
 from sdfgad.ir.primal import PRIMALS
 from sdfgad.ir.text import program_text
-from sdfgad.pipeline import Request, derive
 from sdfgad.transform.passes import leaving_out
+from sdfgad.verbs.pipeline import Request, derive
 from tests.support.oracle import numerical_gradient
 
 SQUARE = np.array([[4.0, 9.1, 1.3], [2.2, 5.7, 8.4], [7.9, 0.6, 3.5]])

@@ -10,8 +10,8 @@ import sdfgad
 from sdfgad.calls.arguments import bind
 from sdfgad.ir.program import Pop, Push
 from sdfgad.ir.walk import statements
-from sdfgad.pipeline import Request, derive
 from sdfgad.testing import check_grads
+from sdfgad.verbs.pipeline import Request, derive
 from tests.data import early_programs as programs
 from tests.frontend.checking import check_both_modes
 from tests.reverse.test_loop_modes import derived, gradients, offered

@@ -6,7 +6,7 @@ import pytest
 
 import sdfgad
 from sdfgad.calls.arguments import bind
-from sdfgad.pipeline import Request, derive
+from sdfgad.verbs.pipeline import Request, derive
 from tests.support.oracle import numerical_gradient
 
 N, STEPS = 6, 3

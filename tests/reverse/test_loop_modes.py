@@ -16,11 +16,11 @@ from sdfgad.frontend import parse
 from sdfgad.ir import interpret
 from sdfgad.ir.program import Loop, Map, Program, Store, View, While
 from sdfgad.ir.walk import statements
-from sdfgad.pipeline import Request, resolve_outputs
 from sdfgad.reverse.loop_modes import loop_names, may_end_early, most_trips
 from sdfgad.reverse.made import Gradient, ReverseRequest
 from sdfgad.reverse.sweeps import gradient
 from sdfgad.transform.stages import TRIM, prepare_program
+from sdfgad.verbs.pipeline import Request, resolve_outputs
 
 MOST_PLANS, MOST_TIDIED = 40, 12
 """Of a program; those that all passes go through take ten times as long as those that none does."""

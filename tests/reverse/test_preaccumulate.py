@@ -14,10 +14,10 @@ from sdfgad.checkpoint.roofline import Machine
 from sdfgad.ir.expr import Call, loads
 from sdfgad.ir.program import Map, Store
 from sdfgad.ir.walk import statements
-from sdfgad.pipeline import Derivative, Request, derive
 from sdfgad.plans import planning
 from sdfgad.testing import check_grads
 from sdfgad.transform.passes import leaving_out
+from sdfgad.verbs.pipeline import Derivative, Request, derive
 
 C = np.array([0.1, 0.3, -0.2, 0.5, 0.7])
 N = 6

@@ -7,8 +7,8 @@ import pytest
 import sdfgad
 from npbench_suite import kernel as suite
 from sdfgad.calls.arguments import bind
-from sdfgad.pipeline import Request, derive
 from sdfgad.testing import check_grads
+from sdfgad.verbs.pipeline import Request, derive
 
 KERNEL = suite.load("nbody")
 """Distances are cheap, and their powers are made from them; positions are overwritten in each step."""

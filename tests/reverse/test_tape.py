@@ -7,8 +7,8 @@ import pytest
 import sdfgad
 from sdfgad.calls.arguments import bind
 from sdfgad.frontend import parse
-from sdfgad.pipeline import Request, derive
 from sdfgad.transform.passes import leaving_out
+from sdfgad.verbs.pipeline import Request, derive
 from tests.support.oracle import numerical_gradient, program_gradient
 
 ROWS, COLUMNS, STEPS = 6, 5, 3

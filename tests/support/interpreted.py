@@ -10,9 +10,9 @@ from unittest.mock import patch
 import numpy as np
 
 import sdfgad
-from sdfgad import pipeline
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_writes
+from sdfgad.verbs import pipeline
 from tests.support.vectors import run
 
 

@@ -12,12 +12,12 @@ from functools import cache
 from pathlib import Path
 
 import sdfgad
-from sdfgad.codegen.blas import find_blas
-from sdfgad.codegen.build import LIBRARY, RUNTIME, precompiled_header, write_meta
-from sdfgad.codegen.cache import key_of, publish
+from sdfgad.codegen.compiling.blas import find_blas
+from sdfgad.codegen.compiling.build import LIBRARY, RUNTIME, precompiled_header, write_meta
+from sdfgad.codegen.compiling.cache import key_of, publish
+from sdfgad.codegen.compiling.toolchain import find_compiler, run
 from sdfgad.codegen.target import Code, Target
 from sdfgad.codegen.targets import TARGETS
-from sdfgad.codegen.toolchain import find_compiler, run
 from sdfgad.ir.program import Program
 from tests.conftest import FASTER_LINKER
 

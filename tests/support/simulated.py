@@ -14,11 +14,11 @@ from sdfgad.calls.asked import resolve_wrt
 from sdfgad.ir import interpret
 from sdfgad.ir.messages import EXCHANGE, OP, received, sent
 from sdfgad.ir.program import Lib, Program
-from sdfgad.pipeline import derive
 from sdfgad.plans.recipe import arrays_of, distributed, kept_arrays
 from sdfgad.plans.request import Request
 from sdfgad.transform.cutting.blocks import Distribution, RankGrid, staggered
 from sdfgad.transform.stages import TRIM
+from sdfgad.verbs.pipeline import derive
 from tests.support.vectors import Whole, run
 
 PATIENCE = 20

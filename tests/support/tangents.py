@@ -9,7 +9,7 @@ import numpy as np
 from sdfgad.calls.arguments import Bound, bind
 from sdfgad.ir.interpret import returned, run
 from sdfgad.plans.request import Request
-from sdfgad.pushforwards import Pushed, bent, pushed
+from sdfgad.verbs.pushforwards import Pushed, bent, pushed
 
 
 def first_derivative(fn: Callable[..., Any], args: Sequence[Any], wrt: Sequence[str]) -> tuple[Pushed, Bound]:

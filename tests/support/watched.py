@@ -14,15 +14,15 @@ import numpy as np
 
 from sdfgad.calls.arguments import Bound
 from sdfgad.calls.bindings import bindings
-from sdfgad.codegen.blas import find_blas
-from sdfgad.codegen.build import FLAGS, include_flags, runtime_text
-from sdfgad.codegen.cache import key_of, publish
+from sdfgad.codegen.compiling.blas import find_blas
+from sdfgad.codegen.compiling.build import FLAGS, include_flags, runtime_text
+from sdfgad.codegen.compiling.cache import key_of, publish
+from sdfgad.codegen.compiling.toolchain import find_compiler
 from sdfgad.codegen.cpu.generate import source
 from sdfgad.codegen.cpu.lower import lower
-from sdfgad.codegen.toolchain import find_compiler
 from sdfgad.ir.program import Array, Program
 from sdfgad.ir.walk import all_writes
-from sdfgad.pipeline import Derivative
+from sdfgad.verbs.pipeline import Derivative
 
 THREADS = 3
 RESULTS = ("alone", "several")

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import pipeline
 from sdfgad.analysis.loops.rows import points
 from sdfgad.codegen.cpu.schedule.joining import join_pointwise as joining
 from sdfgad.codegen.cpu.schedule.joining.common_core import Cores, common_core
@@ -18,6 +17,7 @@ from sdfgad.ir.program import Loop, Map, Program, Range, Stmt
 from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import JoinLimits, changed
+from sdfgad.verbs import pipeline
 from tests.codegen.build_programs import F8, add, agree, load, mapped, mul, num, program, span, store
 from tests.support.interpreted import InterpretedProgram
 from tests.support.oracle import check_same, numerical_gradient

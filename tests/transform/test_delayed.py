@@ -10,8 +10,8 @@ from sdfgad.ir.index import elem
 from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import statements
-from sdfgad.pipeline import Request, derive
 from sdfgad.transform.products.delayed import delay_updates
+from sdfgad.verbs.pipeline import Request, derive
 from tests.support.build import F8, I8, at, each, loop, one, put, span
 from tests.support.oracle import check_same, numerical_gradient
 

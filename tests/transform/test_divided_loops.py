@@ -5,7 +5,7 @@ import pytest
 from sdfgad.calls.arguments import bind
 from sdfgad.ir.program import Loop
 from sdfgad.ir.walk import statements
-from sdfgad.pipeline import Request, derive
+from sdfgad.verbs.pipeline import Request, derive
 from tests.frontend.checking import check_both_modes
 
 X = np.linspace(0.35, 3.1, 7) ** 1.1

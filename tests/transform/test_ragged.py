@@ -8,7 +8,7 @@ from sdfgad.calls.arguments import bind
 from sdfgad.codegen.cpu.schedule.rows.ragged import flatten_ragged_loops
 from sdfgad.ir.program import Array, Map, Program, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.pipeline import Request, derive
+from sdfgad.verbs.pipeline import Request, derive
 from tests.support.build import F8, I8, at, each, number_at, one, position, put, span
 from tests.support.oracle import check_same
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import pipeline
 from sdfgad.ir.program import If, Loop, Program, Stmt
 from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import changed
+from sdfgad.verbs import pipeline
 from tests.support.build import I8, at, each, one, position, put, when
 from tests.support.interpreted import InterpretedProgram
 from tests.transform.test_scaled_sums import CLEAR, SUM, S, split, total

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import pipeline
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map
 from sdfgad.ir.text import program_text
 from sdfgad.thresholds import changed
+from sdfgad.verbs import pipeline
 from tests.support.build import F8, at, each, one, put, span
 from tests.support.interpreted import InterpretedProgram
 from tests.transform.test_step_sums import ARRAYS, HERE, LIMITS, MADE, MOVED, STEPS, in_rows, steps

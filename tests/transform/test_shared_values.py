@@ -8,8 +8,8 @@ import sdfgad
 from sdfgad.calls.arguments import bind
 from sdfgad.ir.program import Array, Lib, Map, Program, Stmt
 from sdfgad.ir.walk import all_writes
-from sdfgad.pipeline import Request, derive
 from sdfgad.transform.fusion.shared_values import share_values
+from sdfgad.verbs.pipeline import Request, derive
 from tests.support.build import BOOL, F8, I8, at, each, lit, loop, one, put, repeat, span, total, when
 from tests.support.oracle import check_same
 

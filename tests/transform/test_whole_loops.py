@@ -13,10 +13,10 @@ from sdfgad.calls.arguments import bind
 from sdfgad.codegen.cpu.schedule.rows.rows import split_rows
 from sdfgad.codegen.cpu.schedule.rows.whole_loops import loops_left_whole
 from sdfgad.codegen.targets import CPU
+from sdfgad.commands.subject import load_subject
 from sdfgad.frontend import parse
 from sdfgad.ir.program import Loop, Program, Range
 from sdfgad.ir.walk import statements
-from sdfgad.subject import load_subject
 from sdfgad.thresholds import RowLimits
 from sdfgad.transform.stages import prepare_program
 from tests.support.oracle import check_same

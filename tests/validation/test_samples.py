@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from npbench_suite.kernel import load
-from sdfgad import pipeline
 from sdfgad.calls.arguments import bind
 from sdfgad.frontend import parse
 from sdfgad.plans.request import Request
 from sdfgad.thresholds import LEAST, changed
 from sdfgad.transform.passes import watching
+from sdfgad.verbs import pipeline
 from tests.npbench.calls import DIFFERENTIABLE, active, sample
 from tests.support.passes import PASSES
 from tests.support.traps import TRAPS

@@ -1,7 +1,7 @@
 """The C++ source of a lowered program: DaCe's generated code and a uniform entry point around it."""
 from __future__ import annotations
 
-from sdfgad.codegen.build import FIRST_FAILURE, REAL
+from sdfgad.codegen.compiling.build import FIRST_FAILURE, REAL
 from sdfgad.codegen.cpp import TAPES, container
 from sdfgad.codegen.cpu.lower import Lowered
 from sdfgad.codegen.cpu.text.outline import outline

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sdfgad.checkpoint import roofline
-from sdfgad.codegen.build import Meta
+from sdfgad.codegen.compiling.build import Meta
 from sdfgad.codegen.target import Code, Target
 from sdfgad.ir.program import Program
 from sdfgad.later import later

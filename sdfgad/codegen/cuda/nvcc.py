@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sdfgad.codegen.build import LIBRARY, RUNTIME, write_meta
+from sdfgad.codegen.compiling.build import LIBRARY, RUNTIME, write_meta
+from sdfgad.codegen.compiling.toolchain import run
 from sdfgad.codegen.devices import find_device, find_nvcc
 from sdfgad.codegen.target import Code
-from sdfgad.codegen.toolchain import run
 
 SOURCE = "program.cu"
 FLAGS = ("-std=c++20", "-O3", "--expt-relaxed-constexpr", "-w", "-Xcompiler", "-fPIC,-w", f"-I{RUNTIME}")

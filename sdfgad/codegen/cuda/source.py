@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from sdfgad.codegen.build import FIRST_FAILURE
+from sdfgad.codegen.compiling.build import FIRST_FAILURE
 from sdfgad.codegen.cpp import container, ctype
 from sdfgad.codegen.cuda.graph import TAPES, GraphBuilder, graph_of
 from sdfgad.codegen.cuda.library_text import LIBRARIES, SNAPSHOTS

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sdfgad.codegen.build import Meta
+from sdfgad.codegen.compiling.build import Meta
 from sdfgad.codegen.devices import memory_bytes
 from sdfgad.codegen.target import Code, Target
 from sdfgad.ir.program import Program

@@ -1,7 +1,7 @@
 """C++ that looks before a call whether indices that come with the arguments stay inside, as Python does.
 
 What is looked at, and why an element that decides an index and lies outside itself counts as an access of its own, says
-`frontend/accesses.py`.
+`frontend/state/accesses.py`.
 """
 from __future__ import annotations
 

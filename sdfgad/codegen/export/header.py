@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sdfgad.codegen.build import FIRST_FAILURE
+from sdfgad.codegen.compiling.build import FIRST_FAILURE
 from sdfgad.codegen.export.interface import ABI_VERSION, KINDS, Interface, Parameter
 from sdfgad.codegen.export.signature import ERRORS, signature
 from sdfgad.memory import format_bytes

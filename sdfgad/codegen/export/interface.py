@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.caches import LINE
-from sdfgad.frontend.accesses import IndexedAccess
+from sdfgad.frontend.state.accesses import IndexedAccess
 from sdfgad.names import GRAD, fresh, is_reserved
 
 ABI_VERSION = 1

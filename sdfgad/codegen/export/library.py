@@ -7,15 +7,15 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from sdfgad.codegen.blas import BlasLibrary, find_blas
-from sdfgad.codegen.build import RUNTIME, compile_object, flags
+from sdfgad.codegen.compiling.blas import BlasLibrary, find_blas
+from sdfgad.codegen.compiling.build import RUNTIME, compile_object, flags
+from sdfgad.codegen.compiling.threads import link_flags, thread_objects
+from sdfgad.codegen.compiling.toolchain import find_compiler, run
 from sdfgad.codegen.export.examples import examples
 from sdfgad.codegen.export.header import header
 from sdfgad.codegen.export.interface import Interface
 from sdfgad.codegen.export.package import package
 from sdfgad.codegen.export.wrapper import wrapper
-from sdfgad.codegen.threads import link_flags, thread_objects
-from sdfgad.codegen.toolchain import find_compiler, run
 from sdfgad.errors import UsageError
 
 _DEFECT = "this is a defect of the export; please report it with the program"

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdfgad.codegen.build import FIRST_FAILURE
+from sdfgad.codegen.compiling.build import FIRST_FAILURE
 from sdfgad.codegen.export.interface import KINDS, Interface, Parameter
 
 ERRORS = (

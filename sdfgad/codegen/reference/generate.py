@@ -5,7 +5,7 @@ import warnings
 
 import dace
 
-from sdfgad.codegen.build import FIRST_FAILURE
+from sdfgad.codegen.compiling.build import FIRST_FAILURE
 from sdfgad.codegen.dace_text import frame_text
 from sdfgad.codegen.reference.lower import Graph
 from sdfgad.codegen.reference.storage import stacks

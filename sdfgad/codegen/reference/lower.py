@@ -10,7 +10,7 @@ import numpy as np
 from dace import dtypes
 from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
-from sdfgad.codegen.build import RUNTIME
+from sdfgad.codegen.compiling.build import RUNTIME
 from sdfgad.codegen.cpp import Frame, identifier, symbol
 from sdfgad.codegen.reference import scopes
 from sdfgad.codegen.reference.forms import graph_form, is_array

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from sdfgad.checkpoint import roofline
-from sdfgad.codegen.build import PLAIN, Meta
+from sdfgad.codegen.compiling.build import PLAIN, Meta
 from sdfgad.codegen.target import Code, Target
 from sdfgad.ir.program import Program
 from sdfgad.later import later

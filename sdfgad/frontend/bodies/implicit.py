@@ -51,7 +51,7 @@ def dense(operator, b):
 
 
 def not_converged(max_iter):
-    """Say so: a rule of `frontend/implicit.py` in compiled programs."""
+    """Say so: a rule of `frontend/libraries/implicit.py` in compiled programs."""
     raise ArithmeticError(f"fixed_point: no convergence within {max_iter} iterations")
 
 

@@ -82,7 +82,7 @@ def each_of_batch(batch, arguments, keywords):
 
 
 def size_of(batch, arguments, keywords):
-    """The number of elements: a rule of `frontend/batches.py`, as are those below."""
+    """The number of elements: a rule of `frontend/libraries/batches.py`, as are those below."""
 
 
 def result_of(batch, arguments, keywords, k):

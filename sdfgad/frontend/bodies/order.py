@@ -96,7 +96,7 @@ def quantile(a, q, axis=None, keepdims=False, method="linear"):
 
 
 def settled(q):
-    """Numbers that are known before the call, or None: see `frontend/known.py`."""
+    """Numbers that are known before the call, or None: see `frontend/arrays/known.py`."""
     return q
 
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from sdfgad.arrays import Spec
 from sdfgad.errors import UsageError
-from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array
+from sdfgad.frontend.elements.elementwise import as_array
 from sdfgad.frontend.graphs.function import GraphFunction, as_function
 from sdfgad.frontend.graphs.programs import is_dace
 from sdfgad.frontend.parse import Parsed, parse
-from sdfgad.frontend.values import ArrayValue, Value, ViewValue, is_number
+from sdfgad.frontend.state.context import Context
+from sdfgad.frontend.state.values import ArrayValue, Value, ViewValue, is_number
 from sdfgad.ir.program import Array, View, views_of
 from sdfgad.ir.walk import all_variables
 from sdfgad.later import later

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from sdfgad.frontend.builder import cast
 from sdfgad.frontend.graphs.places import ContainerPlace, ElementBox, whole
+from sdfgad.frontend.state.builder import cast
 from sdfgad.ir.expr import Expr, Load
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Range, all_of

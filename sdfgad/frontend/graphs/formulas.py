@@ -11,9 +11,9 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.errors import UnsupportedError
-from sdfgad.frontend.builder import cast
 from sdfgad.frontend.graphs import numbers
 from sdfgad.frontend.graphs.numbers import BOOL, FLOAT, arithmetic, chosen, common, compared, literal, truth
+from sdfgad.frontend.state.builder import cast
 from sdfgad.ir.algebra import direction
 from sdfgad.ir.expr import Call, Expr, call
 from sdfgad.ir.index import Ix

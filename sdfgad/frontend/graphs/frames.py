@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from sdfgad.errors import SourceLine, UnsupportedError, unsupported
-from sdfgad.frontend.accesses import MOST_LOOPS, IndexedAccess
-from sdfgad.frontend.builder import Builder, cast
 from sdfgad.frontend.graphs import symbols
 from sdfgad.frontend.graphs.formulas import GraphFormula, parsed
 from sdfgad.frontend.graphs.numbers import WIDE, index_of
 from sdfgad.frontend.graphs.places import ContainerPlace, ElementBox, packed, seen_as
+from sdfgad.frontend.state.accesses import MOST_LOOPS, IndexedAccess
+from sdfgad.frontend.state.builder import Builder, cast
 from sdfgad.ir.expr import Expr, Index, Load, call, const, index_elems, loads, moved
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import LASTING, Let, Loop, Map, Range, Stmt, Store

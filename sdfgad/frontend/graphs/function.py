@@ -16,7 +16,7 @@ from sdfgad.arrays import Spec
 from sdfgad.errors import UsageError
 from sdfgad.frontend.graphs.programs import graph_of, is_dace, parameters_of
 from sdfgad.frontend.library_function import called_from_python
-from sdfgad.frontend.surroundings import Surroundings
+from sdfgad.frontend.syntax.surroundings import Surroundings
 from sdfgad.later import later
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import replace
 
-from sdfgad.frontend.accesses import MOST_LOOPS
-from sdfgad.frontend.bounds import KnownBounds
+from sdfgad.frontend.state.accesses import MOST_LOOPS
+from sdfgad.frontend.state.bounds import KnownBounds
 from sdfgad.ir.expr import Expr, Load, rewrite
 from sdfgad.ir.index import Ix, maximum, minimum
 from sdfgad.ir.program import Array, Block, If, Let, Loop, Map, Stmt, Store, While

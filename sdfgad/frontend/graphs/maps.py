@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sdfgad.frontend.flatten import MAP_VARIABLES, without_divisions
 from sdfgad.frontend.graphs.conflicts import independent, refuse_conflicts
 from sdfgad.frontend.graphs.numbers import WIDE
 from sdfgad.frontend.graphs.symbols import exact
+from sdfgad.frontend.state.flatten import MAP_VARIABLES, without_divisions
 from sdfgad.ir.expr import Index
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Let, Loop, Map, Range, Stmt, Store

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from sdfgad.frontend.builder import cast
+from sdfgad.frontend.state.builder import cast
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const
 from sdfgad.ir.index import Ix, elem, floordiv, ix, maximum, minimum, mod
 

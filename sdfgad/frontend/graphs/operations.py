@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sdfgad.frontend.builder import cast
 from sdfgad.frontend.graphs import copies
 from sdfgad.frontend.graphs.numbers import WIDE, arithmetic, literal
 from sdfgad.frontend.graphs.places import ContainerPlace, ElementBox
+from sdfgad.frontend.state.builder import cast
 from sdfgad.ir.expr import Expr, Load, const
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Range, View, all_of

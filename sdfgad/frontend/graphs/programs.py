@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sdfgad.errors import SourceLine, UnsupportedError, unsupported
-from sdfgad.frontend.surroundings import LIBRARIES, Surroundings
+from sdfgad.frontend.syntax.surroundings import LIBRARIES, Surroundings
 from sdfgad.later import later
 
 if TYPE_CHECKING:

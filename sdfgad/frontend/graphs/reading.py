@@ -11,8 +11,6 @@ import numpy as np
 from sdfgad import names
 from sdfgad.arrays import Spec, native
 from sdfgad.errors import DtypeError, UsageError, unsupported
-from sdfgad.frontend.accesses import check_known
-from sdfgad.frontend.builder import Builder, cast
 from sdfgad.frontend.graphs.frames import GraphFrame, GraphReading, ReadAgain, is_scalar
 from sdfgad.frontend.graphs.function import RETURN, GraphFunction
 from sdfgad.frontend.graphs.guarded import guarded
@@ -20,7 +18,9 @@ from sdfgad.frontend.graphs.places import ContainerPlace
 from sdfgad.frontend.graphs.regions import RegionReader
 from sdfgad.frontend.graphs.symbols import solved
 from sdfgad.frontend.parse import Parsed
-from sdfgad.frontend.surroundings import Surroundings
+from sdfgad.frontend.state.accesses import check_known
+from sdfgad.frontend.state.builder import Builder, cast
+from sdfgad.frontend.syntax.surroundings import Surroundings
 from sdfgad.ir.expr import Expr, Index, Load, const
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import LASTING, Block, Map, Program, Store, View, all_of

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend.builder import cast
 from sdfgad.frontend.graphs import copies, maps, operations
 from sdfgad.frontend.graphs.conflicts import check_order
 from sdfgad.frontend.graphs.copies import kind_of
@@ -17,6 +16,7 @@ from sdfgad.frontend.graphs.cpp import statements_of
 from sdfgad.frontend.graphs.frames import GraphFrame
 from sdfgad.frontend.graphs.places import ElementBox
 from sdfgad.frontend.graphs.tasklets import Pointer, TaskletBody
+from sdfgad.frontend.state.builder import cast
 from sdfgad.ir.expr import Const, Expr, Index, Load, Local, call
 from sdfgad.ir.program import Let, Store
 

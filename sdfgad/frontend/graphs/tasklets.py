@@ -9,10 +9,10 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.errors import UnsupportedError
-from sdfgad.frontend.builder import cast
 from sdfgad.frontend.graphs.formulas import GraphFormula, Refuse
 from sdfgad.frontend.graphs.numbers import chosen, literal, truth
 from sdfgad.frontend.graphs.places import ContainerPlace, ElementBox
+from sdfgad.frontend.state.builder import cast
 from sdfgad.ir.expr import Const, Expr, Load
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Store

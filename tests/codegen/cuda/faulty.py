@@ -13,7 +13,7 @@ from sdfgad.calls.arguments import bind
 from sdfgad.codegen.program import Executable
 from sdfgad.codegen.target import Code
 from sdfgad.ir.program import Program
-from sdfgad.pipeline import Request, derive
+from sdfgad.verbs.pipeline import Request, derive
 from tests.support.on_cpu import ON_CPU, compile_here, in_order, running_here
 
 

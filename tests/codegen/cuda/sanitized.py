@@ -23,8 +23,8 @@ import numpy as np
 
 import sdfgad
 from npbench_suite import kernel
+from sdfgad.codegen.compiling.toolchain import find_compiler
 from sdfgad.codegen.target import Target
-from sdfgad.codegen.toolchain import find_compiler
 from sdfgad.thresholds import LEAST, changed, thresholds
 from tests.codegen.cuda.device_programs import CASES
 from tests.npbench.calls import active, factors, run, sample

@@ -14,8 +14,8 @@ from sdfgad.calls.arguments import bind
 from sdfgad.codegen.cuda.components import components_apart
 from sdfgad.codegen.cuda.schedule import DeviceProgram, scheduled
 from sdfgad.codegen.cuda.work import launches, works
-from sdfgad.pipeline import Request, derive
 from sdfgad.thresholds import changed, thresholds
+from sdfgad.verbs.pipeline import Request, derive
 from tests.codegen.cuda.test_atomics import kernels
 from tests.support.on_cpu import in_order, running_here
 

@@ -16,7 +16,7 @@ from dace.transformation.dataflow.add_threadblock_map import AddThreadBlockMap
 import sdfgad
 from sdfgad.calls.arguments import bind
 from sdfgad.codegen import devices
-from sdfgad.codegen.build import LIBRARY
+from sdfgad.codegen.compiling.build import LIBRARY
 from sdfgad.codegen.cuda.graph import graph_of
 from sdfgad.codegen.cuda.nvcc import FLAGS
 from sdfgad.codegen.cuda.points import counted_by_one
@@ -27,7 +27,7 @@ from sdfgad.errors import UsageError
 from sdfgad.ir.expr import Const
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Map, Range, Store
-from sdfgad.pipeline import Derivative, Request, derive
+from sdfgad.verbs.pipeline import Derivative, Request, derive
 from tests.codegen.cuda.device_programs import CASES
 from tests.support.on_cpu import counts, on_cpu, running_here
 

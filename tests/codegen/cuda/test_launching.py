@@ -15,8 +15,8 @@ from sdfgad.codegen.cuda import launching
 from sdfgad.codegen.cuda.schedule import scheduled
 from sdfgad.codegen.cuda.work import DeviceItems, HostControl, Launch, launches, waits
 from sdfgad.errors import ToolchainError
-from sdfgad.pipeline import Request, derive
 from sdfgad.thresholds import changed, thresholds
+from sdfgad.verbs.pipeline import Request, derive
 from tests.codegen.cuda.faulty import Sound, sound, without
 from tests.codegen.cuda.test_teams import items_of, kernels_of
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.codegen.build import LIBRARY, RUNTIME
-from sdfgad.codegen.toolchain import find_compiler
+from sdfgad.codegen.compiling.build import LIBRARY, RUNTIME
+from sdfgad.codegen.compiling.toolchain import find_compiler
 from sdfgad.errors import MemoryLimitError, ToolchainError
 from sdfgad.thresholds import thresholds
 from tests.codegen.cuda.test_gradients import agree

@@ -13,8 +13,8 @@ from sdfgad.calls.arguments import bind
 from sdfgad.codegen.cuda.schedule import scheduled
 from sdfgad.codegen.cuda.work import works
 from sdfgad.codegen.targets import TARGETS
-from sdfgad.pipeline import Request, derive
 from sdfgad.thresholds import thresholds
+from sdfgad.verbs.pipeline import Request, derive
 from tests.codegen.cuda.test_atomics import kernels
 from tests.support.on_cpu import ON_CPU, ON_CPU_ORDERED, in_order, running_here
 from tests.support.thresholds import change

@@ -15,8 +15,8 @@ from sdfgad.arrays import Spec
 from sdfgad.calls.arguments import bind
 from sdfgad.codegen.cuda.layout import moved_by as moved_in_all
 from sdfgad.codegen.cuda.schedule import scheduled
-from sdfgad.pipeline import Request, derive
 from sdfgad.thresholds import changed, thresholds
+from sdfgad.verbs.pipeline import Request, derive
 from tests.npbench.calls import DIFFERENTIABLE
 from tests.support.on_cpu import in_order, on_cpu, running_here
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.codegen.build import RUNTIME
+from sdfgad.codegen.compiling.build import RUNTIME
 from sdfgad.codegen.target import Target
 from sdfgad.errors import UnsupportedError, UsageError
 from tests.support.device_arrays import InterfaceArray, cuda, got, guarded

@@ -13,12 +13,12 @@ import sdfgad
 from npbench_suite.kernel import load
 from sdfgad.arrays import Spec
 from sdfgad.calls.arguments import bind
-from sdfgad.codegen.build import LIBRARY
+from sdfgad.codegen.compiling.build import LIBRARY
 from sdfgad.codegen.cuda.schedule import scheduled
 from sdfgad.codegen.cuda.work import DeviceItems, launches
 from sdfgad.errors import ToolchainError
-from sdfgad.pipeline import Request, derive
 from sdfgad.thresholds import changed, thresholds
+from sdfgad.verbs.pipeline import Request, derive
 from tests.codegen.cuda.faulty import Sound, sound, without
 from tests.support.on_cpu import counts, in_order, on_cpu, running_here
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from npbench_suite.device import registers
-from sdfgad import doctor
 from sdfgad.codegen import devices
-from sdfgad.codegen.build import Meta
+from sdfgad.codegen.compiling.build import Meta
+from sdfgad.codegen.compiling.toolchain import find_compiler
 from sdfgad.codegen.cuda import nvcc
 from sdfgad.codegen.target import Code
-from sdfgad.codegen.toolchain import find_compiler
+from sdfgad.commands import doctor
 from sdfgad.errors import ToolchainError, UsageError
 
 DRIVER = """

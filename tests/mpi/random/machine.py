@@ -30,11 +30,11 @@ from sdfgad.ir.messages import (
     sweep_of,
 )
 from sdfgad.ir.program import Lib, Program
-from sdfgad.pipeline import derive
 from sdfgad.plans.request import Request
-from sdfgad.pushforwards import _tangent, pushed
 from sdfgad.ranks import nobody_asked
-from sdfgad.together import agreed
+from sdfgad.verbs.pipeline import derive
+from sdfgad.verbs.pushforwards import _tangent, pushed
+from sdfgad.verbs.together import agreed
 from tests.support.vectors import Whole
 
 HOW = MappingProxyType({"sum": MPI.SUM, "max": MPI.MAX, "min": MPI.MIN})

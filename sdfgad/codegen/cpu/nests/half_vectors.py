@@ -6,9 +6,9 @@ on processors that run them as two halves, so vectors of half the width take no 
 from __future__ import annotations
 
 from sdfgad.analysis.elements.access import extent_bound
+from sdfgad.codegen.compiling.toolchain import vector_bytes
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cpu.nests.nest_order import accesses
-from sdfgad.codegen.toolchain import vector_bytes
 from sdfgad.ir.expr import Call, walk
 from sdfgad.ir.program import Map, Range
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from sdfgad.analysis.elements.access import extent_bound
 from sdfgad.caches import LINE, USUAL
+from sdfgad.codegen.compiling.toolchain import vector_bytes
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, flat, index_text, symbol
 from sdfgad.codegen.cpu.nests.cost import domain_points
 from sdfgad.codegen.cpu.nests.past import LEAST
-from sdfgad.codegen.toolchain import vector_bytes
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Block, Loop, Map, Range, Store
 from sdfgad.ir.walk import all_reads, expr_reads

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from sdfgad.analysis.elements.access import extent_bound
+from sdfgad.codegen.compiling.toolchain import vector_bytes, vector_registers
 from sdfgad.codegen.cpp import Frame, flat, least_trips
 from sdfgad.codegen.cpu.nests.apart import told_apart
 from sdfgad.codegen.cpu.nests.injective import injective_variables
 from sdfgad.codegen.cpu.nests.nest_order import order_loops
 from sdfgad.codegen.cpu.nests.term_loops import trip_tests
 from sdfgad.codegen.cpu.nests.tile_terms import is_term, loads_ahead, operations
-from sdfgad.codegen.toolchain import vector_bytes, vector_registers
 from sdfgad.ir.expr import Expr, Load, loads, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Map, Range, Store

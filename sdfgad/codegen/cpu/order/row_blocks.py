@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import reduce
 
 from sdfgad.analysis.elements.access import extent_bound
+from sdfgad.codegen.compiling.toolchain import vector_registers
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cpu.nests.emit import vectorises
 from sdfgad.codegen.cpu.nests.nest_order import order_loops
 from sdfgad.codegen.cpu.nests.tiles import plan_tile
 from sdfgad.codegen.cpu.schedule.recurrences.at_once import uses
-from sdfgad.codegen.toolchain import vector_registers
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import loads, map_indices
 from sdfgad.ir.index import Ix, ix, maximum

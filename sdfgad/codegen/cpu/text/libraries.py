@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, Writer, access, literal, strides
-from sdfgad.codegen.mpi_table import HOW, TYPES
+from sdfgad.codegen.mpi.table import HOW, TYPES
 from sdfgad.codegen.view_strides import view_strides
 from sdfgad.codegen.view_text import lead_of, operand_of, sizes_of, start_of
 from sdfgad.errors import InvariantError

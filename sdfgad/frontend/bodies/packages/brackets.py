@@ -2,7 +2,7 @@
 call.
 
 The way to a solution is that of SciPy, and no derivative looks at it: that is the one of the solution, as `root` of
-`frontend/implicit.py` has it.
+`frontend/libraries/implicit.py` has it.
 """
 # The interpreter runs these bodies for any kind of argument: types would say nothing.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"

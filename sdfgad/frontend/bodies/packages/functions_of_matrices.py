@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdfgad.frontend.bodies.scipy import expm, from_one_half, toeplitz
+from sdfgad.frontend.bodies.packages.scipy import expm, from_one_half, toeplitz
 
 _NO_ROOT = ArithmeticError  # of data: unlike what these bodies do not take, it is raised in the run
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)

@@ -18,7 +18,7 @@ _FOUND = "\nOptimization terminated successfully;\nThe returned value satisfies 
 
 
 def stationary(f, x):
-    """The same place, at which the slope of `f` is zero, with its derivatives: a rule of `frontend/implicit.py`."""
+    """The same place, where the slope of `f` is zero; `frontend/libraries/implicit.py` has the rule for its slopes."""
     raise NotImplementedError
 
 

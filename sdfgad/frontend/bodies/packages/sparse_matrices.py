@@ -9,7 +9,7 @@ from importlib import import_module
 import numpy as np
 
 from sdfgad.frontend.bodies.matrix import solve_banded
-from sdfgad.frontend.bodies.sparse import by_entries
+from sdfgad.frontend.bodies.packages.sparse import by_entries
 
 
 class EntryMatrix:

@@ -8,8 +8,8 @@ from importlib import import_module
 
 import numpy as np
 
-from sdfgad.frontend.bodies import filter as filters
-from sdfgad.frontend.bodies.filter import lfilter, lfilter_zi, window_of
+from sdfgad.frontend.bodies.packages import filter as filters
+from sdfgad.frontend.bodies.packages.filter import lfilter, lfilter_zi, window_of
 
 
 def _segments(x, window, nperseg, noverlap, nfft, named_length):

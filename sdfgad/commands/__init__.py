@@ -1,0 +1,1 @@
+"""What the command line leads to, and how it finds a function."""

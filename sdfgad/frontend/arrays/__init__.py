@@ -1,0 +1,1 @@
+"""Parts of arrays: views, places, masks, and what decides between a view and a copy."""

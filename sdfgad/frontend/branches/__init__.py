@@ -1,0 +1,1 @@
+"""Conditionals, exceptions on data, and what is carried from one iteration to the next."""

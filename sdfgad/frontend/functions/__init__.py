@@ -1,0 +1,1 @@
+"""Operators and NumPy's functions of arrays: making, shaping, joining, reducing, finding places."""

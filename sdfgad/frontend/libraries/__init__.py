@@ -1,0 +1,1 @@
+"""Linear algebra, transforms, interpolants, solvers, and functions with rules of their own."""

@@ -246,7 +246,7 @@ def test_sets_have_one_digest_in_every_process():
 
 PROGRAM = """
 import sys, numpy as np, sdfgad
-from sdfgad import pipeline
+from sdfgad.verbs import pipeline
 from sdfgad.plans import disk_cache
 from sdfgad.codegen import program
 from npbench_suite.kernel import load

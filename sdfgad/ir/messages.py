@@ -127,7 +127,7 @@ def dual(stmt: Lib, held: tuple[View, ...], cotangents: tuple[View, ...]) -> Lib
     """The transposed message: it takes the cotangents of what was received to `held`, where it was sent from."""
     numbers = stmt.ins[len(sent(stmt)):-1]
     attrs = {**stmt.attrs, "kind": DUALS[stmt.attrs["kind"]], "sweep": REVERSE}
-    if stmt.attrs["kind"] == EXCHANGE:
-        attrs[TURNED] = not stmt.attrs.get(TURNED, False)
+    if stmt.attrs["kind"] == EXCHANGE and not attrs.pop(TURNED, False):
+        attrs[TURNED] = True
     return Lib(OP, (*held, order_view()), (*cotangents, *reversed(numbers), order_view()), MappingProxyType(attrs),
                stmt.source)

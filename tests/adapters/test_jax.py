@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.adapters import entrances
 from sdfgad.config import settings
+from sdfgad.foreign import optional
 from sdfgad.verbs import pipeline
 
 jax = pytest.importorskip("jax", reason="needs JAX: pip install '.[jax]'")
@@ -194,7 +194,7 @@ def test_without_the_package(monkeypatch):
     def missing(name):
         raise ModuleNotFoundError("No module named 'jax'", name="jax.numpy")
 
-    monkeypatch.setattr(entrances, "import_module", missing)
+    monkeypatch.setattr(optional, "import_module", missing)
     with pytest.raises(sdfgad.UsageError, match=r"JAX is not installed\n  help: pip install 'sdfgad\[jax\]'"):
         sdfgad.as_jax(layer)
     with pytest.raises(ModuleNotFoundError):

@@ -145,7 +145,6 @@ def test_zeros_of_entropies():
     lambda x: signal.lfilter([1.0], [1.0], x, zi=np.zeros(0)),
     lambda x: linalg.lu_factor(A)[0] * x[0],
     lambda x: special.gammainc(x, 2.0),
-    lambda x: integrate.odeint(lambda y, t: -y, x, [0.0, 1.0]),
 ], ids=lambda program: f"line {program.__code__.co_firstlineno}")
 def test_refusals(program):
     with pytest.raises(UnsupportedError) as caught:

@@ -25,7 +25,7 @@ from sdfgad.errors import SdfgadError, ToolchainError, UsageError
 from sdfgad.memory import available_bytes, cgroup_remaining, format_bytes
 
 DACE_VERSION = "2.0.0b1"
-SCHEMA = "sdfgad.commands.doctor/1"
+SCHEMA = "sdfgad.doctor/1"
 CUDA_LIBRARIES = ("cublas", "cusolver", "cufft")
 _OPENMP_PROGRAM = """\
 #include <omp.h>

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+import sdfgad
 from sdfgad.analysis.verify import verify
 from sdfgad.frontend import Parsed, parse
 from sdfgad.ir.verify import SOURCE
 from sdfgad.trees import contents, step
+from tests.support.interpreted import interpreted
 from tests.support.oracle import execute, inner, program_gradient, program_tangent
 from tests.support.point_loops import run
 
@@ -45,6 +47,27 @@ def check_both_modes(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None
     above, below = (execute(parsed.program, {**held, name: held[name] + h * along})[0] for h in (1e-6, -1e-6))
     np.testing.assert_allclose(inner(found[name], along), pushed, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(pushed, (above - below) / 2e-6, rtol=1e-5, atol=1e-6)
+
+
+def check_along(run: Callable[..., Any], x: np.ndarray, along: np.ndarray, step: float, rtol: float, near: float,
+                atol: float) -> None:
+    """The value of a function as in NumPy (`rtol`); its derivative along a direction the same in both modes, and
+    that of differences over twice `step` (`near`, `atol`)."""
+    check(run, x, rtol=rtol)
+    with interpreted():
+        found = sdfgad.grad(run)(x)
+        _, pushed = sdfgad.jvp(run, (x,), (along,))
+    np.testing.assert_allclose(found @ along, pushed, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(pushed, (run(x + step * along) - run(x - step * along)) / (2 * step), near, atol)
+
+
+def weighted(program: Callable[..., Any]) -> Callable[..., Any]:
+    """A number for each element of what a program gives, added up."""
+    def total(x: Any) -> Any:
+        found = program(x)
+        return np.sum(found * np.cos(np.reshape(np.arange(np.size(found)), np.shape(found)) + 0.2))
+
+    return total
 
 
 def same(ours: Any, expected: Any, rtol: float, where: str = "value") -> None:

@@ -10,7 +10,7 @@ import pytest
 import sdfgad
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
-from tests.frontend.checking import check
+from tests.frontend.checking import check, check_along
 from tests.support.interpreted import interpreted
 
 optimize = pytest.importorskip("scipy.optimize")
@@ -50,18 +50,8 @@ FORMS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", FORMS)
 def test_values_and_derivatives(name: str) -> None:
-    program = FORMS[name]
-
-    def run(x):
-        return program(x) * 1.5
-
-    check(run, X, rtol=1e-6)
-    along = np.array([0.3, -0.7, 0.5])
-    with interpreted():
-        found = sdfgad.grad(run)(X)
-        _, pushed = sdfgad.jvp(run, (X,), (along,))
-    np.testing.assert_allclose(found @ along, pushed, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(pushed, (run(X + 1e-3 * along) - run(X - 1e-3 * along)) / 2e-3, rtol=1e-4, atol=1e-5)
+    check_along(lambda x: FORMS[name](x) * 1.5, X, np.array([0.3, -0.7, 0.5]), step=1e-3, rtol=1e-6,
+                near=1e-4, atol=1e-5)
 
 
 def test_second_derivatives() -> None:

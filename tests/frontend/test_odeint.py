@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sdfgad
-from tests.frontend.checking import check
+from tests.frontend.checking import check_along, weighted
 from tests.support.interpreted import interpreted
 
 integrate = pytest.importorskip("scipy.integrate")
@@ -39,19 +39,7 @@ FORMS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", FORMS)
 def test_values_and_derivatives(name: str) -> None:
-    program = FORMS[name]
-
-    def run(x):
-        found = program(x)
-        return np.sum(found * np.cos(np.reshape(np.arange(np.size(found)), np.shape(found)) + 0.2))
-
-    check(run, X, rtol=2e-6)
-    along = np.array([0.3, -0.7, 0.5])
-    with interpreted():
-        found = sdfgad.grad(run)(X)
-        _, pushed = sdfgad.jvp(run, (X,), (along,))
-    np.testing.assert_allclose(found @ along, pushed, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(pushed, (run(X + 1e-3 * along) - run(X - 1e-3 * along)) / 2e-3, rtol=1e-4, atol=1e-4)
+    check_along(weighted(FORMS[name]), X, np.array([0.3, -0.7, 0.5]), step=1e-3, rtol=2e-6, near=1e-4, atol=1e-4)
 
 
 def test_stiff_equations_end() -> None:

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import sdfgad
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
-from tests.frontend.checking import check
-from tests.support.interpreted import interpreted
+from tests.frontend.checking import check, check_along, weighted
 
 optimize = pytest.importorskip("scipy.optimize")
 
@@ -73,19 +71,7 @@ FORMS = {
 
 @pytest.mark.parametrize("name", FORMS)
 def test_values_and_derivatives(name: str) -> None:
-    program = FORMS[name]
-
-    def run(x):
-        found = program(x)
-        return np.sum(found * np.cos(np.reshape(np.arange(np.size(found)), np.shape(found)) + 0.2))
-
-    check(run, X, rtol=1e-9)
-    along = np.array([0.3, -0.7, 0.5])
-    with interpreted():
-        found = sdfgad.grad(run)(X)
-        _, pushed = sdfgad.jvp(run, (X,), (along,))
-    np.testing.assert_allclose(found @ along, pushed, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(pushed, (run(X + 1e-5 * along) - run(X - 1e-5 * along)) / 2e-5, rtol=1e-5, atol=1e-6)
+    check_along(weighted(FORMS[name]), X, np.array([0.3, -0.7, 0.5]), step=1e-5, rtol=1e-9, near=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("method", ["brentq", "brenth", "bisect", "ridder", "newton", "secant", "halley"])

@@ -107,6 +107,19 @@ def test_values_everywhere():
         np.testing.assert_allclose(found[some], want[some], rtol=3e-13, atol=1e-15, err_msg=name)
 
 
+def test_shares_of_large_shapes():
+    """Sums over as many terms as the shape has digits of a spread would not end."""
+    shapes, spread = (1e6, 3e9, 2e10, 1e13, 1e18), np.array([-3.0, -1.0, -1e-3, 0.0, 0.3, 4.0])
+
+    def run(places):
+        return [f(a, p) for a, p in zip(shapes, places, strict=True) for f in (special.gammainc, special.gammaincc)]
+
+    places = [a + spread * math.sqrt(a) for a in shapes]
+    want = [f(a, p) for a, p in zip(shapes, places, strict=True) for f in (special.gammainc, special.gammaincc)]
+    for found, one in zip(sdfgad.forward(run)(places), want, strict=True):
+        np.testing.assert_allclose(found, one, rtol=2e-12)
+
+
 def test_derivatives():
     def run(x, p):
         total = 0.0

@@ -232,24 +232,41 @@ SG_FN double lambertw(double x, double branch) {
     return w;
 }
 
+// r - log(1 + r), without what nearly cancels.
+SG_FN double gap_of_logarithm(double r) {
+    if (std::abs(r) > 1e-2) return r - ::log1p(r);
+    return r * r * (1.0 / 2 - r * (1.0 / 3 - r * (1.0 / 4 - r * (1.0 / 5 - r * (1.0 / 6 - r * (1.0 / 7 - r / 8))))));
+}
 // What x^a exp(-x) / Gamma(a) is; from a = 20 on by Stirling's series, as the exponents nearly cancel.
 SG_FN double gamma_factor(double x, double a) {
     if (a < 20) return ::exp(a * ::log(x) - x - gammaln(a));
     const double away = (x - a) / a, over = 1 / a, square = over * over;
     const double rest = over * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square / 1680)));
-    const double gap = std::abs(away) < 0.5 ? away - ::log1p(away) : away - ::log(x / a);
+    const double gap = std::abs(away) < 0.5 ? gap_of_logarithm(away) : away - ::log(x / a);
     return ::exp(-a * gap - rest) * std::sqrt(a * 0.15915494309189533577);
+}
+// The same share for large a, where the sums below are long: Temme's uniform expansion, whose second term is beyond the
+// last digit. DLMF 8.12.3, 8.12.4.
+SG_FN double gamma_share_far(double x, double a, bool above) {
+    const double away = (x - a) / a, gap = std::abs(away) < 0.5 ? gap_of_logarithm(away) : away - ::log(x / a);
+    const double eta = ::copysign(std::sqrt(2 * gap), away);
+    const double first = std::abs(eta) < 1e-3 ? -1.0 / 3 + eta * (1.0 / 12 - eta * 2 / 135) : 1 / away - 1 / eta;
+    const double rest = ::exp(-a * gap) * first / std::sqrt(a * 6.28318530717958647693);
+    const double side = eta * std::sqrt(a / 2);
+    return above ? 0.5 * ::erfc(side) + rest : 0.5 * ::erfc(-side) - rest;
 }
 // The share of the gamma function's integral below x, or above it: the power series left of the maximum, a continued
 // fraction right of it. DLMF 8.11.4, 8.9.2.
 SG_FN double gamma_share(double x, double a, bool above) {
     if (!(x >= 0) || !(a > 0)) return std::numeric_limits<double>::quiet_NaN();
     if (x == 0) return above;
-    if (std::isinf(x)) return !above;
+    if (std::isinf(x)) return std::isinf(a) ? std::numeric_limits<double>::quiet_NaN() : double(!above);
+    if (std::isinf(a)) return above;
+    if (a > 1e10) return gamma_share_far(x, a, above);
     const double factor = gamma_factor(x, a);
     if (x < a + 1 && (a >= 1 || x < 0.5)) {
         double term = 1 / a, sum = term;
-        for (double k = a + 1, n = 0; term > 1e-17 * sum && n < 1e8; k += 1, n += 1) sum += term *= x / k;
+        for (double k = a + 1; term > 1e-17 * sum; k += 1) sum += term *= x / k;
         return above ? 1 - factor * sum : factor * sum;
     }
     double b = x + 1 - a, c = 1e300, d = 1 / b, found = d;

@@ -20,6 +20,8 @@ from sdfgad.verbs import pipeline, pushforwards
 os.environ.setdefault("SDFGAD_THREAD_GUARD", "0")
 # The same programs whatever the caches.
 os.environ.setdefault("SDFGAD_THRESHOLDS", "usual")
+# What JAX is asked for runs once: it is compiled quickly, not to run fast.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 
 FLAGS = build.FLAGS

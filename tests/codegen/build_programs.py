@@ -8,9 +8,9 @@ import numpy as np
 from sdfgad.codegen.program import Executable, compile_program
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const
 from sdfgad.ir.index import Ix, Like, ix
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Array, Let, Map, Program, Range, Store
 from tests.support.oracle import sample
+from tests.support.point_loops import run
 
 F8, F4, C16, C8 = (np.dtype(n) for n in ("f8", "f4", "c16", "c8"))
 I8, I4, B1 = (np.dtype(n) for n in ("i8", "i4", "?"))

@@ -21,13 +21,13 @@ from sdfgad.codegen.cpu.lower import lower
 from sdfgad.codegen.program import compile_program
 from sdfgad.codegen.workspaces import workspaces
 from sdfgad.ir.index import Ix, elem, ix
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Loop, Program
 from sdfgad.thresholds import Thresholds
 from sdfgad.verbs.pipeline import Derivative, Request, derive
 from tests.codegen.build_programs import B1, C16, F4, F8, I8, add, index, load, mapped, num, program, span, store
 from tests.support.cases import CASES
 from tests.support.oracle import reversed_program, views_of
+from tests.support.point_loops import run
 from tests.support.thresholds import change
 
 # Places.

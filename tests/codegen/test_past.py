@@ -11,9 +11,9 @@ from sdfgad.codegen.cpu.nests import past
 from sdfgad.codegen.cpu.nests.past import plan_past
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Loop, Map, Program, Range, Stmt
 from tests.codegen.build_programs import F4, F8, load, mapped, mul, num, program, span, store
+from tests.support.point_loops import run
 
 I, J = 40, 64
 PLANES = span("i", I)

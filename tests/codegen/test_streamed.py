@@ -13,9 +13,9 @@ from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cpu.nests import streamed
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Block, Loop, Map, Program, Range, Stmt
 from tests.codegen.build_programs import F4, F8, load, mapped, mul, num, program, span, store
+from tests.support.point_loops import run
 
 I, J = 30, 83
 ROWS = span("i", I)

@@ -13,7 +13,6 @@ from sdfgad.codegen.cpu.order.pieces import ControlFlow, Group, Item, Kernel
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.expr import Index, const
 from sdfgad.ir.index import elem, ix
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import If, Lib, Loop, Program, Stmt, While, view_of
 from sdfgad.thresholds import RowLimits
 from tests.codegen.build_programs import (
@@ -32,6 +31,7 @@ from tests.codegen.build_programs import (
     store,
 )
 from tests.support.oracle import sample
+from tests.support.point_loops import run
 from tests.support.thresholds import change
 
 N = 19

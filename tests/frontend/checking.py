@@ -13,7 +13,7 @@ from sdfgad.frontend import Parsed, parse
 from sdfgad.ir.verify import SOURCE
 from sdfgad.trees import contents, step
 from tests.support.interpreted import interpreted
-from tests.support.oracle import execute, inner, program_gradient, program_tangent
+from tests.support.oracle import inner, program_gradient, program_tangent, value_of
 from tests.support.point_loops import run
 
 
@@ -44,7 +44,7 @@ def check_both_modes(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None
     along = np.cos(np.arange(held[name].size)).reshape(held[name].shape)
     _, found = program_gradient(parsed.program, held, [name])
     _, pushed = program_tangent(parsed.program, held, {name: along})
-    above, below = (execute(parsed.program, {**held, name: held[name] + h * along})[0] for h in (1e-6, -1e-6))
+    above, below = (value_of(parsed.program, {**held, name: held[name] + h * along}) for h in (1e-6, -1e-6))
     np.testing.assert_allclose(inner(found[name], along), pushed, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(pushed, (above - below) / 2e-6, rtol=1e-5, atol=1e-6)
 

@@ -5,7 +5,7 @@ import pytest
 import sdfgad
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
-from sdfgad.ir.interpret import run
+from tests.support.point_loops import run
 
 X = np.linspace(0.5, 2.0, 6)
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from sdfgad.frontend import parse
-from sdfgad.ir.interpret import run
 from tests.frontend.checking import check
 from tests.frontend.programs import V6, Case, collector
 from tests.frontend.refusing import check_refusal
 from tests.frontend.refusing import collector as refusals
+from tests.support.point_loops import run
 
 Pair = namedtuple("Pair", "a b")
 GLOBAL = {"w": np.arange(6.0), "k": 3}

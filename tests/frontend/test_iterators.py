@@ -13,10 +13,10 @@ import pytest
 from sdfgad.calls.arguments import bind
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
-from sdfgad.ir.interpret import run
 from sdfgad.verbs.pipeline import Request, derive
 from tests.frontend.checking import check_both_modes
 from tests.frontend.programs import Case, collector
+from tests.support.point_loops import run
 
 ROWS = np.random.default_rng(5).uniform(-0.9, 0.9, (80, 5))
 CASES: list[Case] = []

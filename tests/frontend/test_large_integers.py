@@ -10,9 +10,9 @@ import pytest
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
 from sdfgad.frontend.syntax.growth import growing, only_floats
-from sdfgad.ir.interpret import run
 from tests.frontend.checking import check, check_both_modes
 from tests.frontend.programs import V6, Case, collector
+from tests.support.point_loops import run
 
 CASES: list[Case] = []
 case = collector(CASES)

@@ -11,9 +11,9 @@ import sdfgad
 from sdfgad.errors import OutputError, UnsupportedError
 from sdfgad.frontend import parse
 from sdfgad.frontend.state.strides import regroups
-from sdfgad.ir.interpret import run
 from tests.frontend.checking import check
 from tests.programs.running import load
+from tests.support.point_loops import run
 
 Z = np.random.default_rng(0).uniform(-1.0, 1.0, (4, 6)) + 1j * np.random.default_rng(1).uniform(-1.0, 1.0, (4, 6))
 X = Z.real.copy()

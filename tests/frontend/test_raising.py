@@ -6,10 +6,10 @@ import pytest
 
 import sdfgad
 from sdfgad.frontend import parse
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import If, Lib, Loop
 from sdfgad.ir.walk import statements
 from tests.support.interpreted import interpreted
+from tests.support.point_loops import run
 
 X = np.linspace(0.5, 2.0, 6)
 

@@ -6,8 +6,8 @@ import pytest
 
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
-from sdfgad.ir.interpret import run
 from tests.frontend.checking import check, check_both_modes
+from tests.support.point_loops import run
 
 X = np.linspace(0.3, 1.2, 8)
 PLACES = np.array([1, 0, 3, 2, 1])

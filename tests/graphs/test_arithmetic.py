@@ -8,8 +8,8 @@ from dace import Memlet
 
 from sdfgad.frontend.graphs.function import from_sdfg
 from sdfgad.frontend.graphs.reading import read
-from sdfgad.ir.interpret import run
 from tests.graphs.pairs import N
+from tests.support.point_loops import run
 
 FORMULAS = (
     "a * (1 / 2)", "k / 2", "k // 2", "k % 3", "float(a) * 0.1", "int(a)", "a ** 2", "a ** 0.5", "a ** -1", "k ** 2",

@@ -13,8 +13,8 @@ import sdfgad
 from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.frontend.graphs.reading import read
-from sdfgad.ir.interpret import run
 from tests.graphs.pairs import N, numbers
+from tests.support.point_loops import run
 
 WEIGHTS = np.array([1.0, 2.0, 4.0])
 SETTING = SimpleNamespace(rate=SimpleNamespace(value=2.0))

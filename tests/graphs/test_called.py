@@ -16,11 +16,11 @@ from sdfgad.frontend import parse
 from sdfgad.frontend.graphs import called
 from sdfgad.frontend.graphs.called import called_graph
 from sdfgad.frontend.graphs.reading import read
-from sdfgad.ir.interpret import run
 from sdfgad.ir.verify import SOURCE
 from tests.frontend.checking import same
 from tests.graphs.pairs import N, numbers
 from tests.graphs.test_around import Model, scale_row, weighted
+from tests.support.point_loops import run
 
 MODEL, HELD = Model(), np.ones(4)
 

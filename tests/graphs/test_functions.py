@@ -14,9 +14,9 @@ import sdfgad
 from sdfgad.errors import DtypeError, OutOfBoundsError, UnsupportedError, UsageError
 from sdfgad.frontend.graphs.function import as_function, from_sdfg
 from sdfgad.frontend.graphs.reading import read
-from sdfgad.ir.interpret import run
 from tests.graphs import made
 from tests.graphs.pairs import N, numbers
+from tests.support.point_loops import run
 
 FACTOR = 3.0
 

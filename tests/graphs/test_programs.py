@@ -12,11 +12,11 @@ from sdfgad.analysis.verify import verify
 from sdfgad.frontend import Parsed, parse
 from sdfgad.frontend.graphs.function import GraphFunction, as_function
 from sdfgad.frontend.graphs.reading import read
-from sdfgad.ir.interpret import run
 from sdfgad.ir.verify import SOURCE
 from tests.graphs import of_arrays, of_elements
 from tests.graphs.pairs import Pair
 from tests.support.oracle import program_gradient
+from tests.support.point_loops import run
 
 
 def _results(parsed: Parsed, pair: Pair) -> tuple[Any, dict[str, np.ndarray]]:

@@ -14,10 +14,10 @@ import sdfgad
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.graphs.function import from_sdfg
 from sdfgad.frontend.graphs.reading import read
-from sdfgad.ir.interpret import run
 from tests.graphs import made, of_arrays, of_elements
 from tests.graphs.pairs import Pair, numbers
 from tests.graphs.test_programs import check_twin
+from tests.support.point_loops import run
 
 Change = Callable[[dace.SDFG], Any]
 

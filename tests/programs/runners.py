@@ -34,9 +34,10 @@ class Interpreted:
     thorough: bool = True
     fired: Counter[str] = field(default_factory=Counter)
     watched: bool = True
+    _translated: tuple[Callable[..., Any], Parsed] | None = None
 
     def gradient(self, fn: Callable[..., Any], args: dict[str, Any]) -> tuple[Any, dict[str, np.ndarray]]:
-        parsed, held = _parsed(fn, args)
+        parsed, held = self._parsed(fn, args)
         names = {n: parsed.traced[n] for n in wrt_of(args)}
         wrt = list(names.values())
         value, grads = self._pulled(parsed.program, held, wrt)
@@ -48,6 +49,14 @@ class Interpreted:
                 np.testing.assert_allclose(rebuilt[n], grads[n], rtol=1e-6, atol=1e-9, err_msg="recomputing")
                 np.testing.assert_array_equal(undone[n], grads[n], err_msg="undoing")
         return value, {n: grads[a] for n, a in names.items()}
+
+    def _parsed(self, fn: Callable[..., Any], args: dict[str, Any]) -> tuple[Parsed, dict[str, np.ndarray]]:
+        """The translated program, and its arguments by name. A function is always called with the same kinds of
+        arguments here, and translated once."""
+        if self._translated is None or self._translated[0] is not fn:
+            self._translated = fn, parse(fn, tuple(args.values()))
+        parsed = self._translated[1]
+        return parsed, parsed.collect(tuple(copied(args).values()))
 
     def _pulled(self, program: Program, held: dict[str, np.ndarray], wrt: list[str],
                 **options: Any) -> tuple[Any, dict[str, np.ndarray]]:
@@ -61,7 +70,7 @@ class Interpreted:
         return _Watched(Validator(held, self.fired))
 
     def tangent(self, fn: Callable[..., Any], args: dict[str, Any], direction: dict[str, np.ndarray]) -> Any:
-        parsed, held = _parsed(fn, args)
+        parsed, held = self._parsed(fn, args)
         along = {parsed.traced[n]: np.asarray(d, np.asarray(args[n]).dtype) for n, d in direction.items()}
         with self._watched(held) if self.watched else nullcontext():
             ready = prepare_program(parsed.program, ())
@@ -83,12 +92,6 @@ class _Watched(ExitStack):
         super().__enter__()
         self.enter_context(watching(self._watch))
         return self._watch
-
-
-def _parsed(fn: Callable[..., Any], args: dict[str, Any]) -> tuple[Parsed, dict[str, np.ndarray]]:
-    """The translated program, and its arguments by name."""
-    parsed = parse(fn, tuple(args.values()))
-    return parsed, parsed.collect(tuple(copied(args).values()))
 
 
 class Compiled:

@@ -14,7 +14,7 @@ from sdfgad.testing import check_grads
 from sdfgad.verbs.pipeline import Request, derive
 from tests.data import early_programs as programs
 from tests.frontend.checking import check_both_modes
-from tests.reverse.test_loop_modes import derived, gradients, offered
+from tests.reverse.test_loop_modes import derived, gradients, offered, ready
 from tests.support.thresholds import change
 
 ENDINGS = {"converged": (1e-3, 12), "at once": (1e9, 12), "never": (-1.0, 3), "not begun": (1e-3, 0)}
@@ -49,13 +49,14 @@ def test_tapes_and_boxes_give_the_same_gradient(fn, ending, monkeypatch):
 @every_program
 def test_snapshots_give_the_same_gradient(fn, tapes):
     args = given(fn, "converged")
-    made, wrt = derived(fn, args)
+    known = ready(fn, args)
+    made, wrt = known.derived(), known.wrt
     expected = gradients(made, wrt, args, True)
     plans = list(itertools.product(*offered(made)))
     assert len(plans) > 4
     for k in np.random.default_rng(5).choice(len(plans), min(len(plans), FEW_PLANS), replace=False):
         modes = {name: mode for name, mode in plans[k] if mode is not None}
-        for one, other in zip(gradients(derived(fn, args, modes)[0], wrt, args, True), expected, strict=True):
+        for one, other in zip(gradients(known.derived(modes), wrt, args, True), expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14, err_msg=str(modes))
 
 

@@ -13,7 +13,6 @@ from sdfgad.checkpoint.modes import BINOMIAL, ONLINE, RESTART, SEGMENTS, Mode
 from sdfgad.codegen.targets import CPU
 from sdfgad.errors import PlanNotExecutable
 from sdfgad.frontend import parse
-from sdfgad.ir import interpret
 from sdfgad.ir.program import Loop, Map, Program, Store, View, While
 from sdfgad.ir.walk import statements
 from sdfgad.reverse.loop_modes import loop_names, may_end_early, most_trips
@@ -21,6 +20,7 @@ from sdfgad.reverse.made import Gradient, ReverseRequest
 from sdfgad.reverse.sweeps import gradient
 from sdfgad.transform.stages import TRIM, prepare_program
 from sdfgad.verbs.pipeline import Request, resolve_outputs
+from tests.support import point_loops
 
 MOST_PLANS, MOST_TIDIED = 40, 12
 """Of a program; those that all passes go through take ten times as long as those that none does."""
@@ -178,7 +178,7 @@ def gradients(made: Gradient, wrt, args, tidied: bool) -> list[np.ndarray]:
     program = CPU.optimised(TRIM(made.program.but(live_out=frozenset(made.results)))) if tidied else made.program
     given = dict(zip(wrt, (a.copy() for a in args if np.ndim(a)), strict=True))
     memory: dict[str, np.ndarray] = {}
-    interpret.run(program, {n: a for n, a in given.items() if n in program.arrays}, memory)
+    point_loops.run(program, {n: a for n, a in given.items() if n in program.arrays}, memory)
     return [memory[made.gradients[n]] for n in wrt if made.gradients[n]]
 
 

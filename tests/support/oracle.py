@@ -1,7 +1,7 @@
 """Oracles: numerical derivatives, and both modes of the engine run by the reference interpreter."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -24,8 +24,11 @@ from sdfgad.transform.dropping.dead import remove_dead_code
 from sdfgad.transform.normal.normalise import normalise
 from sdfgad.transform.stages import TRIM, prepare_program
 from tests.support.point_loops import run
+from tests.support.vectors import run as whole
 
 Arrays = Mapping[str, np.ndarray]
+FEW = 6
+"""Entries of an argument that differences are taken along one by one."""
 
 
 def numerical_gradient(f: Callable[..., Any], args: Sequence[Any], wrt: int = 0, analytic: bool = False) -> np.ndarray:
@@ -66,6 +69,11 @@ def execute(program: Program, arrays: Arrays) -> tuple[Any, dict[str, np.ndarray
     memory: dict[str, np.ndarray] = {}
     value = run(program, {n: np.array(a) for n, a in arrays.items()}, memory)
     return value, memory
+
+
+def value_of(program: Program, arrays: Arrays) -> Any:
+    """The value of a program, to rounding: its sums are added up in another order than the reference has."""
+    return returned(program.returns, whole(program, arrays))
 
 
 def sample(array: Array, seed: int) -> np.ndarray:
@@ -175,16 +183,31 @@ def check_program(program: Program, arrays: Arrays, wrt: Sequence[str], rtol: fl
     for n in wrt:
         np.testing.assert_allclose(unfused[n], found[n], rtol=1e-11, atol=1e-11, err_msg="fused temporaries")
     rng = np.random.default_rng(7)
-    for name in wrt:
-        numerical = numerical_gradient(lambda *a: execute(program, dict(zip(names, a, strict=True)))[0],
-                                       list(arrays.values()), names.index(name))
-        scale = max(1.0, float(np.max(np.abs(numerical), initial=0)))
-        np.testing.assert_allclose(found[name], numerical, rtol=rtol, atol=rtol * scale, err_msg=f"d/d{name}")
+    for k, name in enumerate(names):
+        for along in _directions(arrays[name], rng) if name in wrt else ():
+            expected = directional(lambda *a: value_of(program, dict(zip(names, a, strict=True))),
+                                   list(arrays.values()), k, along)
+            scale = max(1.0, float(np.sum(np.abs(found[name] * along))))
+            np.testing.assert_allclose(inner(found[name], along), expected, rtol=rtol, atol=rtol * scale,
+                                       err_msg=f"d/d{name} along {along}")
     direction = {n: _random_like(rng, arrays[n]) for n in wrt}
     _, pushed = program_tangent(program, arrays, direction)
     pulled = sum(inner(found[n], direction[n]) for n in wrt)
     np.testing.assert_allclose(np.real(pushed), pulled, rtol=1e-10, atol=1e-10, err_msg="forward against reverse mode")
     return found
+
+
+def _directions(a: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Every entry, of what is small; else a few, and all together in random directions, in which an error of any entry
+    shows."""
+    entries = list(np.ndindex(a.shape))
+    for at in entries if len(entries) <= FEW else (entries[0], entries[-1]):
+        for one in (1, 1j) if a.dtype.kind == "c" else (1,):
+            along = np.zeros(a.shape, a.dtype)
+            along[at] = one
+            yield along
+    for _ in range(3 if len(entries) > FEW else 0):
+        yield _random_like(rng, a)
 
 
 def _random_like(rng: np.random.Generator, a: np.ndarray) -> np.ndarray:

@@ -31,9 +31,10 @@ WORTH_LOOPS = 400
 """Nodes at points from which on making a function of a map takes less time than going down its tree."""
 
 
-def run(program: Program, arguments: Mapping[str, np.ndarray], keep: dict[str, np.ndarray] | None = None) -> Any:
+def run(program: Program, arguments: Mapping[str, np.ndarray], keep: dict[str, np.ndarray] | None = None,
+        room: Mapping[str, np.ndarray] = MappingProxyType({})) -> Any:
     """As `interpret.run`, and quicker."""
-    return interpret.run(program, arguments, keep, machine=PointLoops)
+    return interpret.run(program, arguments, keep, room, PointLoops)
 
 
 class PointLoops(interpret._Machine):

@@ -4,11 +4,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Array, Loop, Program, Store
 from sdfgad.ir.walk import statements
 from sdfgad.transform.batch import several
 from tests.support.build import F8, at, each, loop, put, span
+from tests.support.point_loops import run
 
 COUNT, SIZE = 3, 5
 I = span("i", 0, SIZE)

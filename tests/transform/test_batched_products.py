@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Array, Lib, Loop, Program, View
 from sdfgad.transform.batch import several
 from tests.support.build import C16
+from tests.support.point_loops import run
 
 COUNT = 3
 RNG = np.random.default_rng(3)

@@ -6,7 +6,6 @@ import pytest
 
 import sdfgad
 from sdfgad.errors import PlanNotExecutable
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Array, Loop, Program
 from sdfgad.reverse import sweeps
 from sdfgad.reverse.made import Gradient, ReverseRequest
@@ -16,6 +15,7 @@ from sdfgad.transform.stages import TRIM, prepare_program
 from tests.support.build import F8, at, each, put, span
 from tests.support.cases import CASES
 from tests.support.oracle import execute, undoable, views_of
+from tests.support.point_loops import run
 
 COUNT, SIZE = 3, 5
 I = span("i", 0, SIZE)

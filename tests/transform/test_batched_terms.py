@@ -8,11 +8,11 @@ import sdfgad
 from sdfgad.ir.algebra import where
 from sdfgad.ir.expr import Call, walk
 from sdfgad.ir.index import ix, minimum
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Array, Map, Program, Store
 from sdfgad.ir.walk import statements
 from sdfgad.transform.batch import several
 from tests.support.build import F8, I8, at, each, loop, number_at, put, span
+from tests.support.point_loops import run
 
 COUNT, SIZE = 4, 5
 I, J = span("i", 0, SIZE), span("j", 0, SIZE)

@@ -7,10 +7,10 @@ import pytest
 from sdfgad.frontend import parse
 from sdfgad.ir.expr import call
 from sdfgad.ir.index import ix
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import If, Loop, Program
 from sdfgad.transform.normal.tables import _Known, tabulate
 from tests.codegen.build_programs import B1, F8, add, index, load, mapped, mul, num, program, span, store
+from tests.support.point_loops import run
 from tests.support.thresholds import change
 
 

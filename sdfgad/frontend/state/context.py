@@ -13,8 +13,8 @@ from sdfgad.errors import SourceLine, UnsupportedError, unsupported, unsupported
 from sdfgad.frontend.state.builder import Builder
 from sdfgad.frontend.state.frames import CallFrame
 from sdfgad.frontend.state.keyed import SetValue
-from sdfgad.frontend.state.references import LEAVES
-from sdfgad.frontend.state.values import Applied, Function, Iterated, ListValue, Method, Record, Value, contained
+from sdfgad.frontend.state.references import holding, is_leaf
+from sdfgad.frontend.state.values import Applied, Function, Iterated, ListValue, Method, Record, Value
 from sdfgad.frontend.syntax.replaced import ReplacedFunction
 from sdfgad.frontend.syntax.source import SourceText
 from sdfgad.frontend.syntax.surroundings import Surroundings
@@ -116,7 +116,7 @@ class Context:
 
     def changeable(self) -> list[tuple[ListValue | Record | Iterated | SetValue, Any]]:
         """Every list, dict, set and iterator of the program with what is in it now."""
-        return [(v, v.items.copy()) for _, _, value in self.values(False) for v in contained(value)
+        return [(v, v.items.copy()) for _, _, value in self.values(False) for v in holding(value)
                 if isinstance(v, (ListValue, Record, Iterated, SetValue))]
 
     def values(self, leaves: bool = True) -> Iterator[tuple[CallFrame, str, Value]]:
@@ -129,7 +129,7 @@ class Context:
             while chain is not None and id(chain) not in seen:
                 seen.add(id(chain))
                 for name, value in chain.names.items():
-                    if type(value) in LEAVES:
+                    if is_leaf(value):
                         if leaves:
                             yield chain, name, value
                         continue
@@ -140,7 +140,7 @@ class Context:
     def _within(self, value: Value, frames: list[CallFrame]) -> Iterator[Value]:
         """A value, and what the functions in it hold; the frames that these see are put to `frames`."""
         yield value
-        for part in contained(value):
+        for part in holding(value):
             inside: tuple[Value, ...] = ()
             if isinstance(part, Iterated) and part.frame is not None:
                 frames.append(part.frame)

@@ -363,13 +363,16 @@ class Compound:
         raise NotImplementedError
 
 
-def contained(value: Value) -> Iterator[Value]:
-    """The value and everything inside tuples, lists, dicts and objects."""
-    yield value
-    within = _WITHIN.get(type(value))
-    for item in within(value) if within else value if isinstance(value, (tuple, list)) else (
-            value.held if isinstance(value, Compound) else ()):
-        yield from contained(item)
+def contained(value: Value, into: Callable[[Value], bool] = lambda _: True) -> Iterator[Value]:
+    """The value and, where `into` says so, everything inside tuples, lists, dicts and objects, in order."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        yield value
+        if into(value):
+            within = _WITHIN.get(type(value))
+            held = value.held if isinstance(value, Compound) else value if isinstance(value, (tuple, list)) else ()
+            waiting += [*(within(value) if within else held)][::-1]
 
 
 _WITHIN: Mapping[type, Callable[[Any], Iterable[Value]]] = MappingProxyType({

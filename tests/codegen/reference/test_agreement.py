@@ -11,7 +11,6 @@ import pytest
 
 import sdfgad
 from sdfgad.codegen.program import compile_program
-from sdfgad.ir.interpret import run
 from tests.codegen.reference.running import both_targets, same
 from tests.data import loop_programs
 from tests.programs.examine import Task
@@ -19,6 +18,7 @@ from tests.programs.runners import Compiled
 from tests.programs.running import check, load, wrt_of
 from tests.support.cases import CASES
 from tests.support.oracle import reversed_program
+from tests.support.point_loops import run
 from tests.support.traps import TRAPS
 
 FEW, MANY = 1, 500

@@ -12,7 +12,6 @@ from sdfgad.codegen.reference.forms import graph_form
 from sdfgad.errors import MemoryLimitError
 from sdfgad.ir.expr import call
 from sdfgad.ir.index import elem, floordiv, ix, maximum, minimum, mod
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import If, Let, Loop, Pop, Push, While
 from tests.codegen.build_programs import (
     B1,
@@ -31,6 +30,7 @@ from tests.codegen.build_programs import (
     span,
     store,
 )
+from tests.support.point_loops import run
 
 I1, C16 = np.dtype("i1"), np.dtype("c16")
 

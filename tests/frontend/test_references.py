@@ -15,8 +15,8 @@ TABLE = ((0.5, np.float64(2.0)), (1, (True, None, "c")))
 def test_everything_comes_in_order():
     inside = IntValue(elem("n", ()))
     value = (TABLE, ListValue([inside, 3.0], 0), partial(len, 4))
-    assert list(contained(value)) == [value, TABLE, TABLE[0], 0.5, 2.0, TABLE[1], 1, TABLE[1][1], True, None, "c", value[1],
-                                      inside, 3.0, value[2], 4]
+    assert list(contained(value)) == [value, TABLE, TABLE[0], 0.5, 2.0, TABLE[1], 1, TABLE[1][1], True, None, "c",
+                                      value[1], inside, 3.0, value[2], 4]
 
 
 def test_tables_of_known_numbers_are_not_looked_into():

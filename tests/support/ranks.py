@@ -79,6 +79,11 @@ def run_ranks(count: int, *command: str, timeout: float = 100, threads: int = 1,
             pytest.fail(f"{count} ranks hang:\n{out[-2000:]}\n{err[-4000:]}")
 
 
+def in_ranks(count: int, *checks: str, **options: Any) -> RanksRun:
+    """Checks of `tests/mpi/in_ranks.py` on so many ranks."""
+    return run_ranks(count, "-m", "tests.mpi.in_ranks", *checks, **options)
+
+
 def slowness(count: int) -> float:
     """How many times longer something on so many ranks takes on this machine now than if it did nothing else."""
     return max(1.0, os.getloadavg()[0] / max(count, os.cpu_count() or 1))

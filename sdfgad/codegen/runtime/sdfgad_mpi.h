@@ -148,8 +148,6 @@ template <class H> class Calls {
             const Buffer &b = in.begin()[n];
             const int64_t source = from[1 + 2 * n], tag = from[2 + 2 * n];
             const bool none = source == table->nobody;  // what went to nobody has no cotangent
-            if (none && sweep != REVERSE)
-                stop("a message from PROC_NULL, whose number was not known before the call: put it under a condition");
             if (none) std::memset(b.at, 0, size_t(b.count) * WIDTHS[b.type]);
             check(call(IRECV, b.at, none ? 0 : number(b.count), type(b.type), source == ANYBODY ? int(table->any_source) : int(source),
                        tag == ANYBODY ? int(table->any_tag) : int(tag), communicator, &requests[n]), "MPI_Irecv");
@@ -157,7 +155,8 @@ template <class H> class Calls {
         for (size_t k = 0; k < sent; ++k) {
             const size_t n = turned ? sent - 1 - k : k;
             const Buffer &b = out.begin()[n];
-            const int64_t target = to[1 + 2 * n], tag = to[2 + 2 * n];
+            const int64_t target = to[1 + 2 * n];
+            const int64_t tag = target == table->nobody ? 0 : to[2 + 2 * n];  // nobody's message has any tag
             const int64_t count = each && sweep == REVERSE ? to[3] : b.count;  // as many as have come
             check(call(ISEND, static_cast<const void *>(b.at), number(count), type(b.type), int(target), int(tag),
                        communicator, &requests[received + n]), "MPI_Isend");
@@ -182,6 +181,8 @@ template <class H> class Calls {
         for (const Buffer &b : in) {
             const char *status = statuses + n * table->status_bytes;
             if (from[1 + 2 * n] == table->nobody) {
+                if (record) record[1 + 2 * n] = table->nobody, record[2 + 2 * n] = table->any_tag;
+                if (each && record) record[3] = 0;
                 ++n;
                 continue;
             }

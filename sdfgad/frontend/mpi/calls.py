@@ -8,6 +8,7 @@ from functools import wraps
 from types import MappingProxyType
 from typing import Any
 
+from sdfgad.frontend.arrays.views import to_int
 from sdfgad.frontend.elements.elementwise import describe
 from sdfgad.frontend.functions.arithmetic import items_of
 from sdfgad.frontend.mpi.alike import listed_alike
@@ -58,7 +59,7 @@ from sdfgad.frontend.mpi.waits import COMPLETIONS, wait_and_tell
 from sdfgad.frontend.state.builder import axes
 from sdfgad.frontend.state.context import Context
 from sdfgad.frontend.state.mail import MessageStatus, PersistentMessage, PostedMessage
-from sdfgad.frontend.state.values import ListValue, Method, Reading, Value, ViewValue, is_number
+from sdfgad.frontend.state.values import ArrayValue, ListValue, Method, Reading, Value, ViewValue, is_number
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import View
 from sdfgad.ranks import (
@@ -81,6 +82,8 @@ _MAKERS = frozenset({"Create_cart", "Split", "Split_type", "Dup", "Clone", "Sub"
                      "Create_graph", "Create_dist_graph", "Create_dist_graph_adjacent"})
 _OF_GROUPS = frozenset({"Incl", "Excl", "Get_size", "Get_rank"})
 _OF_SEVERAL = frozenset(("Waitall", "waitall", "Startall"))
+_NUMBERS = frozenset({"dest", "source", "root", "tag", "sendtag", "recvtag"})
+"""Parameters that are ranks and tags."""
 _OF_CARTS = frozenset({"Shift", "Get_coords", "Get_topo", "Get_dim", "Get_cart_rank"})
 
 
@@ -140,7 +143,15 @@ def _called(ctx: Context, rule: Callable[..., Value], arguments: Sequence[Value]
         bound = inspect.signature(rule).bind(ctx, *arguments, **keywords)
     except TypeError as error:
         raise ctx.refuse(f"this call of {name}: {error}", _SUPPORTED, "SG101") from error
+    for number in _NUMBERS & bound.arguments.keys():
+        bound.arguments[number] = _whole(ctx, bound.arguments[number])
     return rule(*bound.args, **bound.kwargs)
+
+
+def _whole(ctx: Context, value: Value) -> Value:
+    """A rank or a tag, also one that is an element of an array of integers."""
+    single = isinstance(value, ArrayValue) and not value.shape and value.dtype.kind in "iu"
+    return to_int(ctx, value) if single else value
 
 
 def _known(ctx: Context, value: Value) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from sdfgad.frontend.arrays.layout import as_in_memory
 from sdfgad.frontend.elements.elementwise import as_array, convert, describe, int_expr
 from sdfgad.frontend.functions.arithmetic import items_of
+from sdfgad.frontend.mpi.nobody import filled_by_somebody, is_nobody, may_be_nobody, nobody, room_beside
 from sdfgad.frontend.mpi.status import TransferRecord, asks_for_counts, front_filled, show_status
 from sdfgad.frontend.mpi.types import DerivedType, is_derived, joined_blocks, typed_parts
 from sdfgad.frontend.state.builder import cast
@@ -49,18 +50,21 @@ class MessageBuffers:
 
 
 def exchange(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue, Value, Value]],
-             incoming: Sequence[tuple[ViewValue, Value, Value]], status: Value = None) -> None:
+             incoming: Sequence[tuple[ViewValue, Value, Value]], status: Value = None) -> View | None:
     """Messages that go at the same time: (buffer, rank, tag) of each; those from and to nobody are none.
 
-    status: learns where the first one that came in is from.
+    status: learns where the first one that came in is from. Gives the record, if there is one.
     """
-    outgoing = [m for m in outgoing if not _is_nobody(m[1])]
-    incoming = [m for m in incoming if not _is_nobody(m[1])]
+    if status is not None and all(is_nobody(m[1]) for m in incoming):
+        tell_of_nobody(ctx, communicator, status, [m[0].dtype for m in incoming])
+        status = None
+    outgoing = [m for m in outgoing if not is_nobody(m[1])]
+    incoming = [m for m in incoming if not is_nobody(m[1])]
     if not outgoing and not incoming:
-        return
+        return None
     if status is None and _under_way(ctx):
         _join(ctx, communicator, outgoing, incoming)
-        return
+        return None
     buffers = (*(m[0] for m in outgoing), *(m[0] for m in incoming))
     for one in buffers:
         check_type(ctx, one)
@@ -73,10 +77,11 @@ def exchange(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue
     frm, open_ends = numbers_of(ctx, communicator, came), [not isinstance(n, IntValue) and n == ANYBODY for n in came]
     wild = status is not None or any(open_ends)
     ctx.surroundings.anybody |= any(open_ends[::2])
-    short = status is not None and asks_for_counts(ctx)
+    absent = [may_be_nobody(ctx, m[1]) for m in incoming]
+    short = status is not None and (asks_for_counts(ctx) or any(absent))
     into = [m[0] for m in incoming]
-    if short:
-        incoming = [(ctx.builder.view(ctx.builder.declare(m[0].shape, m[0].dtype, "room")), *m[1:]) for m in incoming]
+    incoming = [(room_beside(ctx, m[0]) if short or gone else m[0], *m[1:])
+                for m, gone in zip(incoming, absent, strict=True)]
     record = ctx.builder.declare((frm.shape[0] + short,), FLAG, "record").whole if wild else None
     outs = (*(m[0].view for m in incoming), *([record] if record is not None else []))
     more = {SHORT: True} if short else {}
@@ -86,6 +91,17 @@ def exchange(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue
         show_status(ctx, status, TransferRecord(record, into[0].dtype, None if short else size_of(into[0])))
     if record is not None and short and into:
         front_filled(ctx, into[0], incoming[0][0], record)
+        return record
+    for k, gone in enumerate(absent):
+        if gone:
+            filled_by_somebody(ctx, into[k], incoming[k][0], frm, 1 + 2 * k)
+    return record
+
+
+def tell_of_nobody(ctx: Context, communicator: Any, status: Value, dtypes: Sequence[np.dtype] = ()) -> None:
+    """What a status says of a message from nobody: it is of nobody, has any tag, and no elements."""
+    numbers = numbers_of(ctx, communicator, [nobody(), library().ANY_TAG])  # type: ignore[union-attr]
+    show_status(ctx, status, TransferRecord(numbers, dtypes[0] if dtypes else FLAG, 0))
 
 
 def _apart_from(ctx: Context, buffer: ViewValue, others: Sequence[ViewValue]) -> ViewValue:
@@ -323,11 +339,6 @@ def _is_type(kind: Any, dtype: np.dtype) -> bool:
     """Whether a basic type of MPI is that of an array."""
     code = str(getattr(kind, "typechar", ""))
     return bool(code) and np.dtype(code) == dtype
-
-
-def _is_nobody(peer: Value) -> bool:
-    mpi = library()
-    return mpi is not None and is_number(peer) and int(peer) == mpi.PROC_NULL
 
 
 def _peer(ctx: Context, communicator: Any, peer: Value) -> Value:

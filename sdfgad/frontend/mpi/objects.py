@@ -11,6 +11,7 @@ from sdfgad.frontend.functions.arithmetic import items_of
 from sdfgad.frontend.mpi.alike import of_one_shape
 from sdfgad.frontend.mpi.given import object_of, root_of
 from sdfgad.frontend.mpi.messages import MessageBuffers, collective, count_on, exchange, numbered, post, say, size_of
+from sdfgad.frontend.mpi.nobody import is_nobody, object_of_somebody
 from sdfgad.frontend.mpi.packed import form_of_all, makeup_of, packed, unpacked
 from sdfgad.frontend.state.context import Context
 from sdfgad.frontend.state.mail import ObjectPlace, PostedMessage
@@ -37,8 +38,7 @@ def send_object(ctx: Context, comm: Any, obj: Value, dest: Value, tag: Value = 0
 def recv_object(ctx: Context, comm: Any, buf: Value = None, source: Value = None, tag: Value = None,
                 status: Value = None) -> Value:
     place = _incoming(ctx, comm, source, tag)
-    if place.view is not None:
-        exchange(ctx, comm, [], [(place.view, source, tag)], status)
+    exchange(ctx, comm, [], [] if place.view is None else [(place.view, source, tag)], status)
     return brought_to(ctx, place)
 
 
@@ -125,7 +125,7 @@ def _outgoing(ctx: Context, comm: Any, value: Value, dest: Value, tag: Value) ->
     makeup = makeup_of(ctx, value)
     given, form = (object_of(ctx, value), None) if makeup is None else packed(ctx, value, makeup)
     way = ObjectWay(members(comm), lineage(handle_of(comm)), comm.Get_rank(), _told(dest), _told(tag))
-    if not _is_nobody(dest):
+    if not is_nobody(dest):
         say(ctx, way, form or _form(ctx, given))
     return given
 
@@ -139,8 +139,9 @@ def _form(ctx: Context, given: ViewValue, inner: int = 0) -> ObjectForm:
 
 def _incoming(ctx: Context, comm: Any, source: Value, tag: Value) -> ObjectPlace:
     """Room for what comes, in the form in which it is sent; none for what comes from nobody."""
-    if _is_nobody(source):
+    if is_nobody(source):
         return ObjectPlace()
+    object_of_somebody(ctx, source)
     way = ObjectWay(members(comm), lineage(handle_of(comm)), _told(source), comm.Get_rank(), _told(tag))
     form = _expected(ctx, way)
     return ObjectPlace(_place(ctx, form), form)
@@ -189,10 +190,6 @@ def _form_of(ctx: Context, way: ObjectWay) -> ObjectForm:
         raise ctx.refuse(f"messages in lower case of different forms on one way: {kinds}", "give them different tags, "
                          "or use Send and Recv with buffers", "SG121")
     return common
-
-
-def _is_nobody(peer: Value) -> bool:
-    return is_number(peer) and int(peer) == library().PROC_NULL  # type: ignore[union-attr]
 
 
 def _told(number: Value) -> int | None:

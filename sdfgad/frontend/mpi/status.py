@@ -24,11 +24,13 @@ _COUNTS = frozenset(("Get_count", "Get_elements"))
 
 @dataclass(frozen=True)
 class TransferRecord:
-    """The numbers of a message, and the type of its elements. count: how many there are; None if the numbers say it."""
+    """The numbers of a message, and the type of its elements. count: how many there are; None if the numbers say it.
+    before: numbers of other messages ahead of its own."""
 
     numbers: View
     dtype: np.dtype
     count: int | None
+    before: int = 0
 
 
 def asks_for_counts(ctx: Context) -> bool:
@@ -46,7 +48,8 @@ def show_status(ctx: Context, status: Value, record: TransferRecord) -> None:
 
 def of_status(ctx: Context, status: MessageStatus, place: int) -> Value:
     """A number of the message that a status is about."""
-    return _told(ctx, _record(ctx, status).numbers, place)
+    record = _record(ctx, status)
+    return told(ctx, record.numbers, record.before + place)
 
 
 def count_of_status(ctx: Context, status: MessageStatus, arguments: Sequence[Value]) -> Value:
@@ -56,7 +59,7 @@ def count_of_status(ctx: Context, status: MessageStatus, arguments: Sequence[Val
     if len(arguments) > 1 or not is_datatype(kind):
         raise ctx.refuse("this count of a status", "give the type of the elements: status.Get_count(MPI.DOUBLE)",
                          "SG101")
-    found = _told(ctx, record.numbers, COUNT) if record.count is None else record.count
+    found = told(ctx, record.numbers, COUNT) if record.count is None else record.count
     if kind == mpi.BYTE:  # type: ignore[union-attr]
         return ctx.invoke(ctx, np.multiply, [found, record.dtype.itemsize], {})
     if derived(ctx, kind).dtype != record.dtype:
@@ -71,17 +74,18 @@ def _record(ctx: Context, status: MessageStatus) -> TransferRecord:
     return record
 
 
-def _told(ctx: Context, numbers: View, place: int) -> Value:
+def told(ctx: Context, numbers: View, place: int) -> Value:
+    """A number that is known behind a message."""
     whole = ctx.builder.view(ctx.builder.arrays[numbers.array])
     one = ctx.builder.lazy((), FLAG, lambda _: whole.at((ix(place),)), frozenset({numbers.array}))
-    told = to_int(ctx, ctx.builder.fresh_copy(one, "told"))
-    return replace(told, dtype=None) if isinstance(told, IntValue) else int(told)  # one of Python's own
+    found = to_int(ctx, ctx.builder.fresh_copy(one, "told"))
+    return replace(found, dtype=None) if isinstance(found, IntValue) else int(found)  # one of Python's own
 
 
 def front_filled(ctx: Context, into: ViewValue, room: ViewValue, record: View) -> None:
     """As many elements as have come go to a buffer, in the order of memory; behind them it stays as it is."""
     shape = tuple(n.const or 0 for n in into.shape)
     order = ctx.builder.constant(np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape), "places")
-    come = ctx.invoke(ctx, np.less, [order, _told(ctx, record, COUNT)], {})
+    come = ctx.invoke(ctx, np.less, [order, told(ctx, record, COUNT)], {})
     found = ctx.invoke(ctx, np.where, [come, room, into], {})
     ctx.builder.assign(into, as_array(ctx, found))

@@ -11,13 +11,14 @@ from types import MappingProxyType
 
 from sdfgad.frontend.elements.elementwise import describe
 from sdfgad.frontend.functions.arithmetic import items_of
-from sdfgad.frontend.mpi.messages import exchange, numbers_of, size_of, source_of, tag_of
+from sdfgad.frontend.mpi.messages import exchange, numbers_of, size_of, source_of, tag_of, tell_of_nobody
+from sdfgad.frontend.mpi.nobody import is_nobody, may_be_nobody
 from sdfgad.frontend.mpi.objects import brought
 from sdfgad.frontend.mpi.status import TransferRecord, show_status
 from sdfgad.frontend.state.context import Context
 from sdfgad.frontend.state.mail import PersistentMessage, PostedMessage
 from sdfgad.frontend.state.values import ListValue, Value
-from sdfgad.ir.messages import ANYBODY, POSTED, is_message
+from sdfgad.ir.messages import POSTED, is_message
 from sdfgad.ranks import handle_of, library
 
 
@@ -85,8 +86,12 @@ def _go(ctx: Context, posted: Sequence[PostedMessage]) -> None:
 def _exchanged(ctx: Context, posted: Sequence[PostedMessage]) -> None:
     places = [r.buffer if r.brings is None else r.brings.found() for r in posted]
     given = [(r.incoming, (place, r.peer, r.tag)) for r, place in zip(posted, places, strict=True) if place is not None]
-    exchange(ctx, posted[0].communicator, [m for into, m in given if not into],
-             [m for into, m in given if into])
+    record = exchange(ctx, posted[0].communicator, [m for into, m in given if not into],
+                      [m for into, m in given if into])
+    if record is not None:
+        came = [(r, p) for r, p in zip(posted, places, strict=True) if r.incoming and p and not is_nobody(r.peer)]
+        told = ((r, TransferRecord(record, p.dtype, size_of(p), 2 * k)) for k, (r, p) in enumerate(came))
+        ctx.builder.mail = replace(ctx.builder.mail, recorded=(*ctx.builder.mail.recorded, *told))
 
 
 @contextmanager
@@ -144,14 +149,23 @@ def _waiting(ctx: Context, requests: Value) -> Sequence[tuple[int, PostedMessage
 
 
 def tell(ctx: Context, status: Value, message: PostedMessage) -> None:
-    """Let a status say whom a message is of that is known to come from there."""
-    peer, tag = source_of(ctx, message.communicator, message.peer), tag_of(message.tag)
-    if message.run is not None or ANYBODY in (peer, tag):
-        raise ctx.refuse("the status of a request whose message may come from anybody", "give its receive a source and "
-                         "a tag", "SG121")
+    """Let a status say whom a message is of."""
+    if message.run is not None:
+        raise ctx.refuse("the status of a request of a collective", "leave it out: it says nothing", "SG121")
+    if may_be_nobody(ctx, message.peer):
+        raise ctx.refuse("the status of a request whose message may come from PROC_NULL, which only the run knows",
+                         "put the receive under a condition", "SG121")
+    if is_nobody(message.peer):
+        tell_of_nobody(ctx, message.communicator, status, [] if message.buffer is None else [message.buffer.dtype])
+        return
+    recorded = next((record for one, record in ctx.builder.mail.recorded if one is message), None)
+    if recorded is not None:
+        show_status(ctx, status, recorded)
+        return
+    numbers = [source_of(ctx, message.communicator, message.peer), tag_of(message.tag)]
     place = message.buffer if message.brings is None else message.brings.view
     if place is not None:
-        show_status(ctx, status, TransferRecord(numbers_of(ctx, message.communicator, [peer, tag]), place.dtype,
+        show_status(ctx, status, TransferRecord(numbers_of(ctx, message.communicator, numbers), place.dtype,
                                                 size_of(place)))
 
 

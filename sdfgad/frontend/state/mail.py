@@ -78,7 +78,8 @@ class Mail:
     are now those of requests; group: the number of the wait they are for, beside messages. sent: what this rank says of
     messages in lower case; received: what it counts on; guessed: whether some of that is only like what this rank has.
     numbered: calls that are told apart by their order, each with the handle of its communicator. rooms: where messages
-    arrive whose elements then go to several blocks, and these."""
+    arrive whose elements then go to several blocks, and these. recorded: messages whose wait has written down whom they
+    are of, each with its record."""
 
     posted: tuple[PostedMessage, ...] = ()
     gone: tuple[PostedMessage, ...] = ()
@@ -96,6 +97,7 @@ class Mail:
     numbered: tuple[tuple[str, int], ...] = ()
     rooms: tuple[tuple[ViewValue, tuple[ViewValue, ...]], ...] = ()
     guessed: bool = False
+    recorded: tuple[tuple[PostedMessage, Any], ...] = ()
 
     def or_asked(self, again: Callable[[], Tried]) -> Tried:
         """What is tried after a refusal; where nothing is left, the others are asked for what has been guessed."""

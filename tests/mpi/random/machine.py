@@ -142,12 +142,16 @@ class MpiMachine(Whole):
         values = [np.ascontiguousarray(self.read(v)) for v in sent(stmt)]
         if stmt.attrs.get(SHORT) and sweep_of(stmt) == REVERSE:
             values = [v.ravel()[:to[2]] for v in values]
+        to[1::2] = [0 if peer == MPI.PROC_NULL else tag for peer, tag in zip(to[::2], to[1::2], strict=False)]
         asked += [comm.Isend(values[k], to[2 * k], to[2 * k + 1]) for k in range(len(values))[::turned]]
         told = [MPI.Status() for _ in asked]
         MPI.Request.Waitall(asked, told)
         for view, place, status in zip(received(stmt), places, told, strict=False):
             come = status.Get_count(MPI.BYTE) // place.itemsize
-            assert come == place.size or stmt.attrs.get(SHORT) and come < place.size
+            if status.Get_source() == MPI.PROC_NULL:
+                place[...] = 0
+            else:
+                assert come == place.size or stmt.attrs.get(SHORT) and come < place.size
             self.write(view, place)
         if stmt.attrs.get("record"):
             pairs = [n for s in told[:len(places)] for n in (s.Get_source(), s.Get_tag())]

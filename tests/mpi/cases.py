@@ -74,8 +74,8 @@ def operations(comm, x):
     return h * s
 
 
-def check_operations(dtype: str) -> None:
-    check_both_modes(f"operations {dtype}", operations, dtype)
+def check_operations(dtype: str, native: bool = True) -> None:
+    check_both_modes(f"operations {dtype}", operations, dtype, native)
 
 
 def check_both_modes(name: str, fn: Callable[..., Any], dtype: str, native: bool = True) -> None:
@@ -282,5 +282,6 @@ def check_limits() -> None:
 
 CHECKS = MappingProxyType({
     **{f"operations-{d}": lambda d=d: check_operations(d) for d in ("float64", "float32", "complex128")},
+    "operations-complex": lambda: check_operations("complex128", native=False),
     **CHECKS_OF_OBJECTIVES, "places": check_places, "lists": check_lists,
     "idle": check_idle, "limits": check_limits, "tutorial": check_tutorial, "code": check_code})

@@ -10,6 +10,7 @@ from mpi4py import MPI
 import sdfgad
 from tests.mpi.sizes import errors_of
 from tests.mpi.telling import COMM, tell
+from tests.mpi.watching import faults, watched
 
 
 def partner(comm, phase):
@@ -89,11 +90,15 @@ def check_nobody() -> None:
     rng = np.random.default_rng(COMM.rank)
     x, dx, seed = 0.3 + rng.random(8), rng.random(8), 1.0 + COMM.rank
     value, pullback = sdfgad.vjp(in_phases, COMM, x)
+    found, notes = watched(lambda: pullback(seed))
+    sent = [sum((one.sweep, one.kind) == (sweep, "send") for mine in notes for one in mine)
+            for sweep in ("forward", "reverse")]
     _, pushed = sdfgad.jvp(in_phases, (COMM, x), {"x": dx})
-    one, other = (COMM.allreduce(float(n)) for n in (seed * pushed, np.vdot(pullback(seed), dx)))
+    one, other = (COMM.allreduce(float(n)) for n in (seed * pushed, np.vdot(found, dx)))
     slope = (in_phases(COMM, x + 1e-6 * dx) - in_phases(COMM, x - 1e-6 * dx)) / 2e-6
     tell("nobody compiled", value=float(abs(value - in_phases(COMM, x)) / abs(value)),
-         slope=float(abs(pushed - slope) / abs(slope)), dot=abs(one - other) / abs(one))
+         slope=float(abs(pushed - slope) / abs(slope)), dot=abs(one - other) / abs(one), sent=sent,
+         faults=faults(notes))
 
 
 CHECKS_OF_NOBODY = {"nobody": check_nobody}

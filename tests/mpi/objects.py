@@ -1,12 +1,14 @@
 """Messages in lower case: numbers and arrays whose shape only those who send them know."""
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 
 import sdfgad
+from tests.mpi.sizes import errors_of
 from tests.mpi.telling import COMM, error_of, tell
 
 
@@ -162,10 +164,14 @@ def turned(comm, x, y):
 PROGRAMS = (chain, parts_to_the_root, shifted, edges, from_anybody, parameters, from_all, lists, sizes)
 
 
-def check_objects() -> None:
-    """Gradients and tangents against differences; refusals; another shape on the root alone."""
+COMPILED = (shifted, from_anybody)
+
+
+def check_objects(compiled: Sequence[Callable[..., Any]] = COMPILED) -> None:
+    """Gradients and tangents against differences, of compiled programs or by the reference semantics; refusals; another
+    shape on the root alone."""
     for fn in PROGRAMS:
-        tell(f"objects {fn.__name__}", **_against_differences(fn))
+        tell(f"objects {fn.__name__}", **(_against_differences if fn in compiled else errors_of)(fn))
     for fn in (of_two_forms, from_nobody):
         tell(f"objects {fn.__name__}", error=error_of(lambda fn=fn: sdfgad.grad(fn, wrt="x")(COMM, np.ones(3))))
     gradient, x = sdfgad.grad(turned, wrt="x", objective="sum"), np.ones(2)
@@ -198,4 +204,4 @@ def _against_differences(fn: Any) -> dict[str, float]:
     return {"value": abs(there - total(0.0)), "slope": abs(back - slope) / abs(slope), "dot": abs(along - back)}
 
 
-CHECKS_OF_OBJECTS = {"objects": check_objects}
+CHECKS_OF_OBJECTS = {"objects": check_objects, "objects-native": lambda: check_objects(PROGRAMS)}

@@ -98,6 +98,8 @@ def check_nobody(found: dict[str, Any]) -> None:
     nobody = {n: f for n, f in found.items() if n.startswith("nobody ")}
     assert len(nobody) == 6
     assert all(f["value"] < 1e-13 and f["slope"] < 1e-7 and f["dot"] < 1e-12 for f in nobody.values()), nobody
+    one = nobody["nobody compiled"]
+    assert not any(one["faults"]) and one["sent"][0][0] == one["sent"][0][1] > 0
 
 
 def check_distributed(found: dict[str, Any], count: int) -> None:

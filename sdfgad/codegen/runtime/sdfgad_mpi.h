@@ -160,7 +160,7 @@ template <class H> class Calls {
             const int64_t count = each && sweep == REVERSE ? to[3] : b.count;  // as many as have come
             check(call(ISEND, static_cast<const void *>(b.at), number(count), type(b.type), int(target), int(tag),
                        communicator, &requests[received + n]), "MPI_Isend");
-            note(ISEND, target, tag, count * WIDTHS[b.type]);
+            if (target != table->nobody) note(ISEND, target, tag, count * WIDTHS[b.type]);
         }
     }
 

@@ -155,7 +155,7 @@ def told_too_few(comm, x):
 
 def told_apart(comm, x):
     every = np.zeros(4 * comm.size)
-    first = 4 * np.arange(comm.size) + comm.allreduce(1)
+    first = 4 * np.arange(comm.size) + comm.allreduce(1 + int(np.sum(0.0 * x)))
     comm.Allgatherv(x, [every, (comm.allgather(4), first)])
     return comm.allreduce(np.sum(every))
 
@@ -206,7 +206,9 @@ def grown(comm, x):
 
 
 def all_of_one_size(comm, x):
-    return np.sum(comm.allreduce(x * x))
+    total = np.empty_like(x)
+    comm.Allreduce(x * x, total)
+    return np.sum(total)
 
 
 ROOM = 60_000_000

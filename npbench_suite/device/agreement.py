@@ -16,8 +16,8 @@ from npbench_suite.harness.case import widened
 from npbench_suite.harness.objective import weights
 from npbench_suite.kernel import Kernel, load, names
 
-TRAPS = Path(__file__).parents[3] / "shared" / "traps" / "traps.py"
-"""A file of small programs, each with something that a derivative gets wrong easily, beside the checkout."""
+TRAPS = tuple(Path(__file__).parents[up] / "shared" / "traps" / "traps.py" for up in (2, 3))
+"""A file of small programs, each with something that a derivative gets wrong easily, in the checkout or beside it."""
 TOLERANCE = 1e-10
 SAMPLE = 0
 
@@ -49,9 +49,10 @@ def subjects() -> list[str]:
 
 def traps() -> Mapping[str, Any]:
     """By name."""
-    if not TRAPS.exists():
+    file = next((f for f in TRAPS if f.exists()), None)
+    if file is None:
         return {}
-    spec = importlib.util.spec_from_file_location("traps", TRAPS)
+    spec = importlib.util.spec_from_file_location("traps", file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

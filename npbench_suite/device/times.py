@@ -26,7 +26,8 @@ LEAST_CALLS, MOST_CALLS = 3, 50
 class DeviceTime:
     """One program by one library. gradient, primal: medians in seconds, of calls with arrays of the device; None: has
     none. first: seconds of the first call, with its compilation. launches: kernels of one gradient, as they were
-    started; copied_bytes, device_bytes: of one gradient with arrays of the host. said: why there is no time."""
+    started; copied_bytes, device_bytes: of one gradient with arrays of the host. moved_bytes: between memory and
+    device, as plans estimate it. said: why there is no time."""
 
     program: str
     engine: str
@@ -36,6 +37,7 @@ class DeviceTime:
     launches: int | None = None
     copied_bytes: int | None = None
     device_bytes: int | None = None
+    moved_bytes: int | None = None
     said: str = ""
 
 
@@ -119,7 +121,8 @@ def _by_sdfgad(program: str, arguments: Mapping[str, Any], budget: float, place:
         began = time.perf_counter()
         gradient(*arguments.values())
         first = time.perf_counter() - began
-        used = gradient.measure(*arguments.values()).measured
+        plan = gradient.measure(*arguments.values())
+        used, work = plan.measured, plan.about.work
         memory = memory_here()
         there = [memory.put(v) if isinstance(v, np.ndarray) and v.ndim else v for v in arguments.values()]
 
@@ -132,7 +135,7 @@ def _by_sdfgad(program: str, arguments: Mapping[str, Any], budget: float, place:
             return call
 
         return DeviceTime(program, "sdfgad", median(waited(gradient), budget), median(waited(forward), budget), first,
-                          used.launches, used.copied_bytes, used.device_bytes)
+                          used.launches, used.copied_bytes, used.device_bytes, work and work.moved_bytes)
 
 
 def _by_jax(program: str, arguments: Mapping[str, Any], budget: float, place: Place) -> DeviceTime:

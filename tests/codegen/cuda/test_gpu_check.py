@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Sequence
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from npbench_suite.device import agreement, cli, times
-from npbench_suite.device.times import time_of
+from npbench_suite.device import agreement, cli, times, workers
+from npbench_suite.device.times import DeviceTime, time_of
+from npbench_suite.device.workers import Clock, Stage, Task
 from sdfgad.codegen import devices
 from sdfgad.codegen.cuda.speeds import DeviceSpeeds
 from tests.support.on_cpu import on_cpu, running_here
@@ -38,7 +40,7 @@ def card(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "shutil", SimpleNamespace(which=lambda name: None))
 
 
-def _here(task: Sequence[str]) -> Any:
+def _here(task: Task) -> Any:
     return cli.work(task, place=running_here)
 
 
@@ -49,9 +51,11 @@ def test_all_of_it(card: None, tmp_path: Path, capsys: pytest.CaptureFixture[str
     monkeypatch.setattr(cli, "keep", kept.append)
     monkeypatch.setattr(times, "LAUNCHES", 3)
     monkeypatch.setattr(times, "SMALL", 1 << 10)
-    status = cli.main(["--preset", "S", "--budget", "0", "--megabytes", "1", "--json", files[0], "--page", files[1],
-                       "softmax"], run=_sized)
+    command = ["--preset", "S", "--budget", "0", "--megabytes", "1", "--jobs", "1", "--json", files[0], "--page",
+               files[1], "softmax"]
+    status = cli.main(command, run=_sized)
     found = json.loads(Path(files[0]).read_text())
+    assert not found["left"] and cli.main(command, run=_nobody) == 0  # which finds all of it done
     assert kept[0].launch_seconds == found["launch_seconds"] > 0 and kept[0].bytes_per_second == found["bandwidth"]
     assert status == 0 and found["schema"] == cli.SCHEMA and found["bandwidth"] > 0
     states = {(one["program"], one["mode"]): one["status"] for one in found["agreement"]}
@@ -64,14 +68,70 @@ def test_all_of_it(card: None, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert text.strip() in capsys.readouterr().out
 
 
-def _sized(task: Sequence[str]) -> Any:
+def _sized(task: Task, seconds: float) -> Any:
     """With sizes that take no time here."""
-    if task[0] != "time" or task[1] != "sdfgad" or task[2] != "softmax":
-        return _here(task) if task[0] != "time" else cli.asdict(cli.DeviceTime(task[2], task[1], said="none"))
+    if task[0] == "tool":
+        return cli.whatever(task, seconds)
+    if task[0] != "time" or task[1] != "sdfgad":
+        return _here(task) if task[0] != "time" else cli.asdict(DeviceTime(task[2], task[1], said="none"))
     kernel = agreement.load("softmax")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(kernel), "sizes", lambda self, preset: {"N": 2, "H": 2, "SM": 8})
         return _here(task)
+
+
+def _nobody(task: Task, seconds: float) -> Any:
+    raise AssertionError(f"{task} is run")
+
+
+def _short(file: Path) -> list[str]:
+    return ["--preset", "S", "--jobs", "1", "--json", str(file), "--page", str(file.with_suffix(".md")), "lu", "gemm"]
+
+
+def test_what_there_was_no_time_for(card: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told, and the next command goes on with it; with other sources it begins anew."""
+    monkeypatch.setattr(cli, "keep", lambda speeds: None)
+    file = tmp_path / "gpu.json"
+    assert cli.main([*_short(file), "--minutes", "0"], run=_nobody) == 0
+    left = json.loads(file.read_text())["left"]
+    assert "agreement lu" in left and "not run; the same command goes on" in file.with_suffix(".md").read_text()
+    asked: list[Task] = []
+
+    def interrupted(task: Task, seconds: float) -> Any:
+        asked.append(task)
+        if task == ("agreement", "gemm"):
+            raise KeyboardInterrupt
+        return [vars(agreement.Agreement("lu", "reverse", "agrees", 0.0))] if task[0] == "agreement" else 1e12
+
+    for times_asked in (1, 1, 2):
+        with pytest.raises(KeyboardInterrupt):
+            cli.main(_short(file), run=interrupted)
+        assert asked.count(("agreement", "lu")) == asked.count(("launch", "0.3")) == times_asked
+        if asked.count(("agreement", "gemm")) == 2:
+            monkeypatch.setattr(cli, "version", lambda: "others")
+
+
+def test_what_was_ended_by_the_end_of_all_is_left() -> None:
+    """Nobody says that it took too long. So is what is not begun any more."""
+    lu = ("agreement", "lu")
+    for left, expected in (((9.0, -1.0), None), ((9.0, 2.0), 9.0), ((4.0, 4.0), None), ((99.0, 99.0), 10.0)):
+        clock: Any = SimpleNamespace(left=iter(left).__next__)
+        assert list(workers.answers(Stage((lu,), 10.0), clock, lambda task, seconds: seconds)) == [(lu, expected)]
+    three, never = Stage((lu,) * 3, 10.0, jobs=2), Clock(time.monotonic() + 1e6)
+    assert list(workers.answers(three, never, lambda task, seconds: "said")) == [(lu, "said")] * 3
+
+
+def test_workers_that_do_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are ended with what they have started, and say so."""
+    child = tmp_path / "child"
+    monkeypatch.setattr(workers, "WORKER", ("sh", "-c", f"sleep 60 & echo $! > {child}; wait"))
+    began = time.monotonic()
+    (one,) = workers.in_process(("agreement", "lu"), 0.5)
+    assert one["status"] == "failed" and "took more than" in one["said"] and time.monotonic() - began < 30
+    with pytest.raises(ProcessLookupError):
+        for _ in range(100):
+            os.kill(int(child.read_text()), 0)
+            time.sleep(0.1)
 
 
 def test_a_wrong_result_is_told(card: None, tmp_path: Path) -> None:
@@ -85,13 +145,13 @@ def test_a_wrong_result_is_told(card: None, tmp_path: Path) -> None:
 
 
 def test_workers_that_die(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "WORKER", (sys.executable, "-c", "import sys; sys.exit('broken')"))
-    (one,) = cli._in_process(("agreement", "lu"))
+    monkeypatch.setattr(workers, "WORKER", (sys.executable, "-c", "import sys; sys.exit('broken')"))
+    (one,) = workers.in_process(("agreement", "lu"), 60)
     assert one["status"] == "failed" and one["said"] == "exit status 1: broken"
-    assert cli._in_process(("bandwidth", "1", "1")) is None
-    assert cli._in_process(("time", "jax", "lu", "S", "1"))["said"] == "exit status 1: broken"
-    monkeypatch.setattr(cli, "WORKER", (sys.executable, "-c", f"print('noise'); print('[{SAYS}]')"))
-    assert cli._in_process(("agreement", "lu")) == [json.loads(SAYS)]
+    assert workers.in_process(("bandwidth", "1", "1"), 60) == {"said": "exit status 1: broken"}
+    assert workers.in_process(("time", "jax", "lu", "S", "1"), 60)["said"] == "exit status 1: broken"
+    monkeypatch.setattr(workers, "WORKER", (sys.executable, "-c", f"print('noise'); print('[{SAYS}]')"))
+    assert workers.in_process(("agreement", "lu"), 60) == [json.loads(SAYS)]
 
 
 def test_what_a_tool_finds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -99,7 +159,7 @@ def test_what_a_tool_finds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     tool.write_text("#!/bin/sh\ncase \"$2\" in racecheck) exit 9;; initcheck) exit 3;; esac\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    found = {one["tool"]: one["status"] for one in cli._sanitized(["lu"])}
+    found = {name: cli.whatever(("tool", name, "lu"), 60)["status"] for name in cli.TOOLS}
     assert found == {"memcheck": "found nothing", "racecheck": "found something", "initcheck": "exit status 3",
                      "synccheck": "found nothing"}
     assert cli.is_bad({"agreement": [], "sanitizer": [{"status": "found something"}]})

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata
@@ -19,6 +20,8 @@ _LIBRARY = "libcuda.so.1"
 WHEELS = "nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-cccl"
 """NVIDIA's compiler and what it needs for a program. `cooperative_groups.h` includes headers of the last one, which no
 other one asks for."""
+CUDA_LIBRARIES = ("cublas", "cusolver", "cufft")
+"""What programs call of the toolkit."""
 _MAJOR, _MINOR = 75, 76
 """Numbers of the attributes that make up what a device can do."""
 _DRIVER = "install NVIDIA's driver (graphics processors of AMD are not supported, hipcc is not used)"
@@ -112,6 +115,17 @@ def find_library(stem: str) -> str | None:
         else []
     return ctypes.util.find_library(stem) or next(iter(own), None) or next(
         _of_wheels(f"nvidia-{stem}", rf".*/lib{stem}\.so[.\d]*"), None)
+
+
+@lru_cache(maxsize=1)
+def load_libraries() -> None:
+    """Load those that the system's loader does not find: programs ask it for them by name, and get what the process has
+    loaded already."""
+    for stem in CUDA_LIBRARIES:
+        found = find_library(stem)
+        if found is not None and os.path.isabs(found):
+            with suppress(OSError):  # programs say which one is missing
+                ctypes.CDLL(found)
 
 
 def _of_wheels(name: str, file: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from sdfgad.codegen.compiling.cache import entry, key_of, publish, withdraw
 from sdfgad.codegen.compiling.threads import attach
 from sdfgad.codegen.compiling.toolchain import environment
 from sdfgad.codegen.device_memory import DeviceMemory, declare
+from sdfgad.codegen.devices import load_libraries
 from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.mpi.table import mpi_table
 from sdfgad.codegen.mpi.watch import lines_of, waits_in
@@ -96,6 +97,8 @@ class Executable:
         self._take_constants(self._constants)
         self._failures = program.failures
         self._library = _load(folder / LIBRARY)
+        if hasattr(self._library, "sg_calls_libraries"):
+            load_libraries()
         self._handle = self._library.sg_open()
         self._table = mpi_table() if communicates(program.body) else None  # the code looks at it in every call
         if self._table is not None:

@@ -19,14 +19,13 @@ from sdfgad.checkpoint import highs
 from sdfgad.codegen.compiling import blas
 from sdfgad.codegen.compiling.cache import cache, check_folder, key_of, publish
 from sdfgad.codegen.compiling.toolchain import cpu_model, find_compiler, run
-from sdfgad.codegen.devices import find_device, find_library, find_nvcc
+from sdfgad.codegen.devices import CUDA_LIBRARIES, find_device, find_library, find_nvcc
 from sdfgad.config import Origin, origins
 from sdfgad.errors import SdfgadError, ToolchainError, UsageError
 from sdfgad.memory import available_bytes, cgroup_remaining, format_bytes
 
 DACE_VERSION = "2.0.0b1"
 SCHEMA = "sdfgad.doctor/1"
-CUDA_LIBRARIES = ("cublas", "cusolver", "cufft")
 _OPENMP_PROGRAM = """\
 #include <omp.h>
 #include <cstdio>

@@ -129,8 +129,9 @@ extern "C" int64_t sg_tape_needed(void *handle) {{ return static_cast<sg_Handle 
 extern "C" int64_t sg_peak_bytes(void *handle) {{ return {own} + sg_tape_peak(handle){beside}; }}
 extern "C" const char *sg_damaged(void *handle) {{ return static_cast<sg_Handle *>(handle)->said; }}
 """
-
-
+_CALLS_LIBRARIES = """extern "C" int sg_calls_libraries() { return 1; }
+"""
+"""In programs that call some of NVIDIA's."""
 _HEADER = '#include "sdfgad_gpu.h"'
 _TOGETHER = '#include "sdfgad_gpu_together.h"'
 _SORT = """
@@ -192,7 +193,7 @@ def _entry(made: DeviceProgram, graph: GraphBuilder, results: tuple[str, ...]) -
     called = LIBRARIES not in graph.members
     beside = f" + static_cast<sg_Handle *>(handle)->state->{LIBRARIES}.peak" if called else ""
     limited = f"own.state->{LIBRARIES}.limited = limit != INT64_MAX, own.state->{LIBRARIES}.peak = 0;" if called else ""
-    return _ENTRY.format(name=graph.sdfg.name, room=len(passed), bytes=total, own=own, beside=beside, limited=limited,
+    text = _ENTRY.format(name=graph.sdfg.name, room=len(passed), bytes=total, own=own, beside=beside, limited=limited,
                          finish=finish, spilled=spilled,
                          arguments=arguments, first_failure=FIRST_FAILURE,
                          least=total - made.far(passed).bytes, places="\n        ".join(places),
@@ -200,6 +201,7 @@ def _entry(made: DeviceProgram, graph: GraphBuilder, results: tuple[str, ...]) -
                          end=f"own.tape_peak = {tapes}.peak, own.tape_needed = {tapes}.needed, {tapes}.clear(0, "
                          "given.stream);" if made.tapes else "", to_device="\n        ".join(into),
                          to_host="\n            ".join(out))
+    return text + _CALLS_LIBRARIES if called else text
 
 
 def _pointer(name: str, graph: GraphBuilder, offsets: Mapping[str, int], at: Mapping[str, int]) -> str:

@@ -1,6 +1,7 @@
 """The driver, the compiler and the libraries of CUDA: where they are looked for, and what is kept for which device."""
 from __future__ import annotations
 
+import ctypes
 import subprocess
 from pathlib import Path
 
@@ -101,6 +102,29 @@ def test_the_libraries(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = _program(bare / "home" / "lib64" / "libcufft.so.12")
     monkeypatch.setenv("CUDA_HOME", str(bare / "home"))
     assert doctor._cuda_libraries()[1] == f"libcublas: {wheel}, libcusolver: none, libcufft: {home}"
+
+
+@pytest.fixture
+def nobody(tmp_path: Path) -> bytes:
+    """A library that is asked for as libnobody.so.7."""
+    (tmp_path / "nobody.cpp").write_text("int nobody;")
+    made, named = tmp_path / "made.so", "-Wl,-soname,libnobody.so.7"
+    subprocess.run([find_compiler().path, "-shared", "-fPIC", str(tmp_path / "nobody.cpp"), named, "-o", str(made)],
+                   check=True)
+    return made.read_bytes()
+
+
+def test_libraries_of_wheels_are_loaded(nobody: bytes, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program asks for them by name, and the loader does not look there."""
+    monkeypatch.setattr(devices, "CUDA_LIBRARIES", ("nowhere", "nobody"))
+    monkeypatch.setattr(devices, "load_libraries", devices.load_libraries.__wrapped__)
+    wheel = _wheel(bare / "site", "nvidia-nobody", "nvidia/cu13/lib/libnobody.so.7")
+    devices.load_libraries()  # this one is no library: whoever asks for it is told
+    with pytest.raises(OSError, match="libnobody"):
+        ctypes.CDLL("libnobody.so.7")
+    Path(wheel).write_bytes(nobody)
+    devices.load_libraries()
+    ctypes.CDLL("libnobody.so.7")
 
 
 def test_programs_of_each_device_are_kept(stand_in: None, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ from sdfgad.errors import InvariantError
 from sdfgad.ir.expr import Expr, Index, Load, const, index_elems, loads
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Lib, Loop, Pop, Push, Store, While
-from sdfgad.ir.walk import range_elems, reads, writes
+from sdfgad.ir.walk import reads, writes
 from sdfgad.names import fresh
 from sdfgad.thresholds import thresholds
 
@@ -264,11 +264,8 @@ class GraphBuilder(Regions):
 
     def team(self, state: object, loop: HostControl, frame: Frame) -> None:
         """A map over the threads of one block, or of all that run at once."""
-        assert isinstance(loop.stmt, Loop), "a loop of a team"
-        every, written = touched_by(loop.parts[0])
-        every |= {e.array for e in range_elems(loop.stmt.range)}
         threads, label = loop.team * loop.blocks, GRID if loop.blocks > 1 else TEAM
-        self.map(state, team_text(loop, frame), (every, written), (threads, loop.team), frame, label)
+        self.map(state, team_text(loop, frame), touched_by([loop]), (threads, loop.team), frame, label)
 
     def map(self, state: object, text: str, arrays: tuple[frozenset[str], frozenset[str]], threads: tuple[int, int],
             frame: Frame, label: str = "map") -> None:

@@ -249,11 +249,13 @@ class _Builder:
         if isinstance(stmt, Loop):
             return [in_threads(stmt, frame) if stmt.parallel else self.loop(frame, stmt)]
         if isinstance(stmt, (If, While)):
-            return [HostControl(stmt, tuple(self.block(frame, inner) for inner in children(stmt)))]
+            parts = tuple(self.block(frame, inner) for inner in children(stmt))
+            grid = as_grid(stmt, parts[0]) if isinstance(stmt, While) else None
+            return [as_team(stmt, parts, frame) or grid or HostControl(stmt, parts)]
         raise TypeError(f"no statement of a checked program: {stmt}")
 
     def loop(self, frame: Frame, stmt: Loop) -> DeviceItem:
         inner = frame.inside([stmt.range])
         items = self.block(inner, stmt.body)
         whole = inside(stmt, items[0]) if len(items) == 1 and isinstance(items[0], DeviceKernel) else None
-        return whole or as_team(stmt, items, inner) or as_grid(stmt, items) or HostControl(stmt, (items,))
+        return whole or as_team(stmt, (items,), inner) or as_grid(stmt, items) or HostControl(stmt, (items,))

@@ -1,10 +1,13 @@
-"""Loops around small kernels as one kernel, whose threads wait for each other behind each part.
+"""Loops and branches around small kernels as one kernel, whose threads wait for each other behind each part.
 
 Such a loop on the host starts a kernel for each part of each iteration, which takes longer than the part. One block has
 a small share of the device: it pays for what others would have done beside it (`thresholds().device.rounds`).
 Where that is too much, all blocks that the device runs at once share the points and wait for each other (a cooperative
 launch). That pays while a part has no more points than those blocks have threads (`thresholds().device.shared`):
 larger kernels take longer than their launch, and want blocks that wait for nobody.
+
+Where data decide how a loop or a branch goes on, all threads look at the same number behind a barrier, and go the same
+way; the host would wait for that number, with nothing under way on the device. A branch alone is a kernel of one block.
 """
 from __future__ import annotations
 
@@ -26,21 +29,21 @@ from sdfgad.codegen.cuda.work import (
     size,
     works,
 )
-from sdfgad.ir.program import Loop, Range
-from sdfgad.ir.walk import range_elems
+from sdfgad.ir.program import If, Loop, Range, While
+from sdfgad.ir.walk import range_elems, reads
 from sdfgad.thresholds import thresholds
 
 
-def as_team(stmt: Loop, items: DeviceItems, frame: Frame) -> HostControl | None:
-    """A loop around items as one that a block runs; None where that cannot be, or takes longer. frame: of the loop's
-    body."""
-    threads = TEAM if sum(_parts(item) for item in items) <= thresholds().device.parts else BLOCK
-    if not items or stmt.until is not None or not all(_is_small(item, frame, threads) for item in items):
-        return None
-    return HostControl(stmt, (items,), threads) if _keeps_its_ends(stmt, items) else None
+def as_team(stmt: Loop | While | If, parts: tuple[DeviceItems, ...], frame: Frame) -> HostControl | None:
+    """A loop or a branch around items as one that a block runs; None where that cannot be, or takes longer. frame: of
+    what is inside."""
+    whole = HostControl(stmt, parts)
+    threads = TEAM if _parts(whole) <= thresholds().device.parts else BLOCK
+    small = whole.inner and all(_is_small(item, frame, threads) for item in whole.inner)
+    return replace(whole, team=threads) if small and _keeps_its_ends(whole) else None
 
 
-def as_grid(stmt: Loop, items: DeviceItems) -> HostControl | None:
+def as_grid(stmt: Loop | While, items: DeviceItems) -> HostControl | None:
     """A loop around items as one that all blocks run together; None where that cannot be, or is no use."""
     loop = HostControl(stmt, (items,))
     blocks = _most_blocks(loop)
@@ -51,29 +54,30 @@ def _most_blocks(item: DeviceItem) -> int | None:
     """The blocks that the largest part of it has work for; None where all blocks together should not run it."""
     if isinstance(item, DeviceKernel):
         return item.threads // BLOCK if item.threads <= thresholds().device.shared else None
-    if not isinstance(item, HostControl) or not isinstance(item.stmt, Loop) or item.stmt.until is not None:
+    if not isinstance(item, HostControl):
         return None
-    found = [_most_blocks(one) for one in item.parts[0]]
+    found = [_most_blocks(one) for one in item.inner]
     known = [n for n in found if n is not None]
-    if len(known) < len(found) or not _keeps_its_ends(item.stmt, item.parts[0]):
+    if len(known) < len(found) or not _keeps_its_ends(item):
         return None
     return max(known, default=1)
 
 
-def _keeps_its_ends(stmt: Loop, items: DeviceItems) -> bool:
+def _keeps_its_ends(control: HostControl) -> bool:
     """Whether nothing in a loop writes what its range looks at."""
-    return touched_by(items)[1].isdisjoint(e.array for e in range_elems(stmt.range))
+    ends = {e.array for e in range_elems(control.stmt.range)} if isinstance(control.stmt, Loop) else set()
+    return not ends or touched_by(control.inner)[1].isdisjoint(ends)
 
 
 def _parts(item: DeviceItem) -> int:
     """Maps in it."""
     if isinstance(item, HostControl):
-        return sum(_parts(inner) for part in item.parts for inner in part)
+        return sum(map(_parts, item.inner))
     return len(list(works(item.parts))) if isinstance(item, DeviceKernel) else 0
 
 
 def touched_by(items: Iterable[DeviceItem]) -> tuple[frozenset[str], frozenset[str]]:
-    """The arrays that kernels, in loops too, touch, and those that they write."""
+    """The arrays that kernels, and loops and branches around them, touch, and those that they write."""
     every, written = frozenset[str](), frozenset[str]()
     for item in items:
         if isinstance(item, DeviceKernel):
@@ -81,9 +85,9 @@ def touched_by(items: Iterable[DeviceItem]) -> tuple[frozenset[str], frozenset[s
         elif isinstance(item, Launch):
             more = touched_by(item.kernels)
         else:
-            assert isinstance(item, HostControl) and isinstance(item.stmt, Loop), "a loop that the device can run"
-            more = touched_by(item.parts[0])
-            every |= {e.array for e in range_elems(item.stmt.range)}
+            assert isinstance(item, HostControl), "what the device can run"
+            more = touched_by(item.inner)
+            every |= reads(item.stmt)
         every, written = every | more[0], written | more[1]
     return every, written
 
@@ -91,7 +95,7 @@ def touched_by(items: Iterable[DeviceItem]) -> tuple[frozenset[str], frozenset[s
 def _is_small(item: DeviceItem, frame: Frame, threads: int) -> bool:
     if isinstance(item, HostControl):
         inner = frame.inside([item.stmt.range]) if isinstance(item.stmt, Loop) else frame
-        return item.team > 0 and item.blocks == 1 and all(_is_small(one, inner, threads) for one in item.parts[0])
+        return item.team > 0 and item.blocks == 1 and all(_is_small(one, inner, threads) for one in item.inner)
     return isinstance(item, DeviceKernel) and rounds(item, frame, threads) <= thresholds().device.rounds
 
 

@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import numpy as np
+
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, local, symbol
 from sdfgad.codegen.cuda.work import (
     BLOCK,
     PATCH,
+    DeviceItems,
     DeviceKernel,
     HostControl,
     Launch,
@@ -20,12 +23,13 @@ from sdfgad.codegen.cuda.work import (
     size,
 )
 from sdfgad.codegen.expressions import Values, combine, count_uses
-from sdfgad.ir.expr import Local
-from sdfgad.ir.program import Let, Loop, Range, Store
+from sdfgad.ir.expr import Expr, Load, Local
+from sdfgad.ir.program import If, Let, Loop, Range, Store, While
 from sdfgad.ir.walk import range_elems
 
 JOINS: Mapping[str, str] = MappingProxyType({"+": "Sum", "*": "Product", "max": "Largest", "min": "Smallest"})
 """Types of the runtime header that say how two numbers are joined."""
+_BOOL = np.dtype(np.bool_)
 WAIT_FOR_ALL = "sg::wait_for_all"
 """The barrier of all blocks, in a header of its own."""
 _SMALL = 1 << 32
@@ -52,10 +56,10 @@ def launch_text(launch: Launch, frame: Frame) -> str:
     return writer.text
 
 
-def team_text(loop: HostControl, frame: Frame) -> str:
-    """The body of a kernel that runs a loop: its threads share the points of each part."""
+def team_text(control: HostControl, frame: Frame) -> str:
+    """The body of a kernel that runs a loop or a branch: its threads share the points of each part."""
     writer = Writer()
-    _write_team(writer, loop, frame, _ALL if loop.blocks > 1 else _Sharers(loop.team))
+    _write_control(writer, control, frame, _ALL if control.blocks > 1 else _Sharers(control.team))
     return writer.text
 
 
@@ -81,29 +85,64 @@ _ALL = _Sharers(BLOCK, f"int64_t(blockIdx.x) * {BLOCK} + threadIdx.x", f"int64_t
 """All blocks of a launch in which all of them run at once."""
 
 
-def _write_team(writer: Writer, loop: HostControl, frame: Frame, team: _Sharers) -> None:
-    assert isinstance(loop.stmt, Loop), "a loop of a team"
-    r = loop.stmt.range
+def _write_control(writer: Writer, control: HostControl, frame: Frame, team: _Sharers) -> None:
+    """A loop or a branch. All threads go the same way: they look at the same numbers, which nobody changes before all
+    have."""
+    stmt = control.stmt
     writer.open()
+    if isinstance(stmt, If):
+        which = _decided(writer, stmt.cond, frame, team)
+        for head, part in zip((which, f"!{which}"), control.parts, strict=True):
+            writer.open(f"if ({head})")
+            _write_parts(writer, part, frame, team)
+            writer.close()
+    else:
+        flag, inner = _write_head(writer, stmt, frame, team)
+        if flag:
+            which = _decided(writer, Load(flag, (), _BOOL), frame, team)
+            writer.line(f"if ({which if isinstance(stmt, Loop) else f'!{which}'}) break;")
+        _write_parts(writer, control.parts[0], inner, team)
+        writer.close()
+    writer.close()
+
+
+def _write_head(writer: Writer, stmt: Loop | While, frame: Frame, team: _Sharers) -> tuple[str | None, Frame]:
+    """What a loop begins with; the array whose number ends it, and what is known inside."""
+    if isinstance(stmt, While):
+        writer.open("for (;;)")
+        return stmt.flag, frame
+    r = stmt.range
     end, start = writer.fresh("last"), writer.fresh("first")
     writer.line(f"const int64_t {start} = {index_text(frame, r.start)}, {end} = {index_text(frame, r.stop)};")
-    if range_elems(r):  # nobody goes on and changes them before all have looked
+    if range_elems(r):
         writer.line(team.wait)
     var, sign = symbol(r.var), "<" if r.step > 0 else ">"
     writer.open(f"for (int64_t {var} = {start}; {var} {sign} {end}; {var} += {r.step})")
-    inner = frame.inside([r])
-    for part in loop.parts[0]:
+    return stmt.until, frame.inside([r])
+
+
+def _decided(writer: Writer, cond: Expr, frame: Frame, team: _Sharers) -> str:
+    """The name of a truth value that all threads know. They wait: arrays that nobody looks at any more give their bytes
+    to others."""
+    text = Values(writer, frame, count_uses([cond])).text(cond)
+    name = writer.fresh("which")
+    writer.line(f"const bool {name} = {text};")
+    writer.line(team.wait)
+    return name
+
+
+def _write_parts(writer: Writer, parts: DeviceItems, frame: Frame, team: _Sharers) -> None:
+    """One after the other; behind each of them all threads wait."""
+    for part in parts:
         if isinstance(part, HostControl):
-            _write_team(writer, part, inner, team)
+            _write_control(writer, part, frame, team)
         elif isinstance(part, (DeviceKernel, Launch)):
-            for chain in part.chains if isinstance(part, Launch) else ((part,),):
-                alone = team is _ALL and len(chain) > 1
+            for kernels in part.chains if isinstance(part, Launch) else ((part,),):
+                alone = team is _ALL and len(kernels) > 1
                 writer.open("if (blockIdx.x == gridDim.x - 1)" if alone else "")
-                _write_chain(writer, chain, inner, _Sharers() if alone else team)
+                _write_chain(writer, kernels, frame, _Sharers() if alone else team)
                 writer.close()
             writer.line(team.wait)
-    writer.close()
-    writer.close()
 
 
 def _write_chain(writer: Writer, chain: tuple[DeviceKernel, ...], frame: Frame, sharers: _Sharers) -> None:

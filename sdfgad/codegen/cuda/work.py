@@ -240,13 +240,18 @@ class OrderedSum:
 
 @dataclass(frozen=True)
 class HostControl:
-    """A loop or a branch of the host around what it starts. team: of a loop that the device runs by itself, the threads
+    """A loop or a branch of the host around what it starts. team: of one that the device runs by itself, the threads
     of a block. blocks: how many it has work for; more than one are as many as the device runs at once, at the most."""
 
     stmt: Loop | While | If
     parts: tuple[DeviceItems, ...]
     team: int = 0
     blocks: int = 1
+
+    @property
+    def inner(self) -> DeviceItems:
+        """What is in all parts."""
+        return tuple(item for part in self.parts for item in part)
 
 
 DeviceItem: TypeAlias = DeviceKernel | Launch | OrderedSum | HostControl | Lib | Push | Pop

@@ -35,6 +35,7 @@ from sdfgad.ir.program import (
 )
 from sdfgad.ir.walk import apart, children, map_accesses, reads, rebuild, statements, with_children, writes
 from sdfgad.names import fresh, variable_of
+from sdfgad.reverse.entry_records import EntryRecords
 from sdfgad.reverse.loop_modes import Schedule, backwards, scheduled_slots, schedules_of
 from sdfgad.reverse.made import Gradient, Kept, ReverseRequest
 from sdfgad.reverse.naming import Names
@@ -170,6 +171,7 @@ class _Sweeps:
     def _record_all(self, storage: Storage) -> None:
         exact = [r for a in storage.undoing.actions for r in a.reads]
         boxes = filled_boxes(storage.program, self.place, self.facts, exact)
+        entries = EntryRecords.of(storage.program, self.place, self.facts.reads)
         for stmt in statements(storage.program.body):
             numbers = self.facts.recorded.get(id(stmt), ())
             accesses = writes_of(stmt, self.place[id(stmt)]) if numbers else []
@@ -178,8 +180,11 @@ class _Sweeps:
                 write = boxes.get((id(stmt), n), accesses[n])
                 if write is None or array.name in storage.rebuild:
                     continue
-                made = self._record(stmt, write, self.names.declare)
-                self.records.setdefault(id(stmt), []).append(made)
+                where = stmt
+                if array.name not in self.names.versions:
+                    where, write = entries.carried(stmt, write)
+                made, site = self._record(stmt, write, self.names.declare), self.place[id(where)]
+                self.records.setdefault(id(where), []).append(made)
                 taken = {k.name for k in (*storage.kept, *self.kept)}
                 # One that is computed again, and yet needed where that does not help, cannot be computed again there.
                 again = array.name not in taken and (array.name in storage.light or array.name in storage.heavy)
@@ -187,10 +192,10 @@ class _Sweeps:
                 name = fresh(stem, self.facts.undone | taken)
                 self.kept.append(Kept(name, array.name, made.tape, made.bytes, stmt.source, self._because(stmt, n),
                                       again, storage.heavy.get(array.name, 0), again and array.name in storage.light,
-                                      path=self.place[id(stmt)].path, order=self.place[id(stmt)].order))
+                                      path=site.path, order=site.order))
 
     def _record(self, stmt: Stmt, write: Access, declare: Declare) -> TapeRecord:
-        around = scheduled_slots(self.place[id(stmt)].path, self.rooms) if self.rooms else None
+        around = scheduled_slots(write.site.path, self.rooms) if self.rooms else None
         if isinstance(stmt, Map) and any(isinstance(p, Store) and p.op and p.array == write.array for p in stmt.body):
             write = each_once(write)
         versions = len(self.names.versions.get(write.array, ()))
@@ -240,6 +245,7 @@ class _Sweeps:
     def forward(self, block: Block) -> Block:
         out: list[Stmt] = [e.push for e in self.entries(block)]
         for stmt in block:
+            out += [s for r in self.recorded(stmt) for s in r.save]
             if id(stmt) in self.schedules:
                 out += self.schedules[id(stmt)].forward(self._bodies(stmt))
             elif isinstance(stmt, (Loop, While)):
@@ -247,7 +253,7 @@ class _Sweeps:
             elif isinstance(stmt, If):
                 out.append(replace(stmt, then=self.forward(stmt.then), orelse=self.forward(stmt.orelse)))
             else:
-                out += [*(s for r in self.recorded(stmt) for s in r.save), stmt]
+                out.append(stmt)
         return tuple(out)
 
     def backward(self, block: Block) -> Block:
@@ -260,12 +266,13 @@ class _Sweeps:
         if isinstance(stmt, If):
             then, orelse = self.backward(stmt.then), self.backward(stmt.orelse)
             return (replace(stmt, then=then, orelse=orelse),) if then or orelse else ()
+        restore = tuple(s for r in reversed(self.recorded(stmt)) for s in r.restore)
         if id(stmt) in self.schedules:
-            return self.schedules[id(stmt)].backward(self._bodies(stmt))
+            return (*self.schedules[id(stmt)].backward(self._bodies(stmt)), *restore)
         if isinstance(stmt, (Loop, While)):
             body = self.backward(stmt.body)
-            return (Loop(reversed_range(stmt), body, stmt.source, label=stmt.label),) if body else ()
-        restore = tuple(s for r in reversed(self.recorded(stmt)) for s in r.restore)
+            loop = (Loop(reversed_range(stmt), body, stmt.source, label=stmt.label),) if body else ()
+            return (*loop, *restore)
         linear = self.facts.linear.get(id(stmt))
         if linear is None:
             return restore

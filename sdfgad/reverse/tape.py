@@ -164,7 +164,7 @@ def each_once(write: Access) -> Access:
     What an accumulation of colliding iterations overwrites, element by element: as the iterations go, several would put
     back one element. Itself where no two iterations meet, or where nobody knows the ends.
     """
-    if _told_apart(write):
+    if told_apart(write):
         return write
     ends = [_ends(i, write.domain) for i in write.index]
     domain = over((end for end in ends if end is not None), "c")
@@ -175,7 +175,7 @@ def each_once(write: Access) -> Access:
     return replace(write, index=index, domain=domain)
 
 
-def _told_apart(write: Access) -> bool:
+def told_apart(write: Access) -> bool:
     """Whether each variable is alone in some dimension of the index, but for others that are known by then."""
     unknown = {r.var for r in write.domain if any(r.var in i.symbols for i in write.index)}
     while unknown:

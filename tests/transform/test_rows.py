@@ -313,7 +313,7 @@ def steps_of_strips(points: int) -> Program:
 @pytest.mark.parametrize(("points", "apart"), [(64, True), (61, True), (36, False)],
                          ids=["whole strips", "a part of one", "too little of one"])
 def test_strips_have_their_records_in_one_piece(points: int, apart: bool) -> None:
-    limits = replace(STRIPS, private=1 << 9, far=1)
+    limits = replace(STRIPS, private=1 << 9)
     made = split(steps_of_strips(points), limits)
     assert parallel(made), program_text(made)
     assert (len(made.arrays["tape"].shape) == 4) == apart, program_text(made)

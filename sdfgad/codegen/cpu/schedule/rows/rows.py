@@ -336,11 +336,11 @@ class _Splitter:
         return body[0]  # type: ignore[return-value]
 
     def _lies_across(self, name: str, part: Array, cuts: tuple[Cut, ...]) -> bool:
-        """Whether strips go through an array that no cache holds in short pieces, a page each; part by part they go
-        through memory as it comes. A last strip that is a part of one may take little more."""
+        """Whether strips go through a large array in short pieces, a page each, which share the same places of a cache;
+        part by part they go through memory as it comes. A last strip that is a part of one may take little more."""
         array = self.arrays[name]
         across = all(c.width > 1 and c.rows.places[name][0] > 0 and c.loop.trips for c in cuts)
-        return across and array.bytes >= self.limits.far and 16 * laid_out(part, cuts).bytes <= 17 * array.bytes
+        return across and array.bytes >= self.limits.reuse and 16 * laid_out(part, cuts).bytes <= 17 * array.bytes
 
     def _one_by_one(self, run: Block, made: Taken, nested: bool, after: tuple[Block, ...]) -> Loop | None:
         """A loop in order over rows that are much work each, where what lives in the run is too much for a thread; None

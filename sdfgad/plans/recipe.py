@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sdfgad.reverse.preaccumulate import preaccumulate
     from sdfgad.reverse.problem import problem_of
     from sdfgad.reverse.recorded_copies import record_copies
+    from sdfgad.reverse.recorded_factors import record_factors
     from sdfgad.reverse.sweeps import gradient
     from sdfgad.rules.linearise import without_partials
     from sdfgad.transform.cutting.cut import cut_over_ranks
@@ -43,6 +44,7 @@ else:
     preaccumulate = later("sdfgad.reverse.preaccumulate", "preaccumulate")
     problem_of = later("sdfgad.reverse.problem", "problem_of")
     record_copies = later("sdfgad.reverse.recorded_copies", "record_copies")
+    record_factors = later("sdfgad.reverse.recorded_factors", "record_factors")
     gradient = later("sdfgad.reverse.sweeps", "gradient")
     without_partials = later("sdfgad.rules.linearise", "without_partials")
     cut_over_ranks = later("sdfgad.transform.cutting.cut", "cut_over_ranks")
@@ -91,7 +93,8 @@ class Recipe:
         program = keeping_share(program, self.parsed.program)
         if self.slopes and not self.request.pins:
             program = applied(preaccumulate, program, self.reverse_request)
-        return applied(record_copies, program, self.reverse_request)
+        program = applied(record_copies, program, self.reverse_request)
+        return applied(record_factors, program, self.reverse_request)
 
     def of_rank(self, rank: int) -> Recipe:
         """The recipe of another rank of a distributed program."""

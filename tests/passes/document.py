@@ -15,6 +15,7 @@ BETWEEN: Mapping[str, str] = MappingProxyType({
     END_AT_FIRST_NAN.name: END_AT_FIRST_NAN.why,
     "preaccumulate": "A loop that updates elements again and again hands on one derivative, and records none.",
     "record_copies": "What is copied before it is overwritten needs no record of its own: the copy is recorded.",
+    "record_factors": "Of a product, the other factor is recorded, not all that it is made of.",
     "cut_over_ranks": "With `distribute=` each rank has its part of a serial program, and of its derivative.",
     "share_factors": "Both sweeps compute once what products have in common."})
 """Passes that stand in no stage that all programs pass, most of them given more than a program."""

@@ -68,6 +68,13 @@ def ensemble(x, c):
     return np.sum(x * x)
 
 
+def waves(e, h, c):
+    for _ in range(3):
+        h[:-1] = h[:-1] + 0.5 * (e[1:] - e[:-1])
+        e[1:-1] = e[1:-1] + c[1:-1] * (h[1:-1] - h[:-2])
+    return np.sum(e * e)
+
+
 TARGETS: Mapping[str, tuple[Callable[..., Any], Mapping[str, np.ndarray]]] = MappingProxyType({
     "sums_of_products": (sums_of_products, {"A": B, "B": B[::-1].copy()}),
     "neighbours": (neighbours, {"x": X}),
@@ -75,4 +82,5 @@ TARGETS: Mapping[str, tuple[Callable[..., Any], Mapping[str, np.ndarray]]] = Map
     "two_steps": (two_steps, {"x": X}),
     "ring": (ring, {"x": X}),
     "spectrum": (spectrum, {"x": X}),
+    "waves": (waves, {"e": X, "h": X[::-1].copy(), "c": 0.3 * X}),
     "ensemble": (ensemble, {"x": _rng.uniform(-0.9, 0.9, (2, 64)), "c": X[:1].copy()})})

@@ -45,4 +45,5 @@ WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "ring": ("pad_shifted_copies",),
     "spectrum": ("take_real_parts",),
     "ensemble": ("fold_points",),
+    "waves": ("record_factors",),
 })

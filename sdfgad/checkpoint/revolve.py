@@ -6,10 +6,9 @@ that are run while recording, one before each reversal, are not in this number.
 """
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from math import comb
 
 ADVANCE, SNAPSHOT, RESTORE, TURN = "advance", "snapshot", "restore", "turn"
@@ -32,14 +31,13 @@ def reach(snapshots: int, repeats: int) -> int:
 
 
 def fewest_repeats(steps: int, snapshots: int) -> int:
-    """The smallest r with C(c + r, c) >= T; one multiplication per r."""
-    repeats, reached = 0, 1
-    while reached < steps:
-        repeats += 1
-        reached = reached * (snapshots + repeats) // repeats
-        if snapshots == 1:
-            return steps - 1
-    return repeats
+    """The smallest r with C(c + r, c) >= T."""
+    if steps <= 1 or snapshots == 1:
+        return max(0, steps - 1)
+    most = 1
+    while reach(snapshots, most) < steps:
+        most *= 2
+    return bisect_left(range(most), steps, key=lambda repeats: reach(snapshots, repeats))
 
 
 def advances(steps: int, snapshots: int) -> int:
@@ -82,23 +80,19 @@ def split(steps: int, snapshots: int) -> int:
     return max(1, min(longest, steps - 1))
 
 
-@cache
 def copies(steps: int, snapshots: int) -> int:
     """Snapshots written and read by `actions`, counted without running through it.
 
-    Each turn but the first follows one restore. Each split writes one snapshot; equal parts are counted together.
+    Each turn but the first follows one restore, and each split writes one snapshot: one fewer than there are parts in
+    the end. C(c + r, c) steps come to L(c, r) = C(c + r - 1, r) parts, as L(c, r) = L(c, r - 1) + L(c - 1, r). Of other
+    numbers, T = C(c + r - 1, c) + rest, the same holds: L(c, r - 1) parts, and those of the rest with c - 1. Rests with
+    the same r are summed up at once.
     """
-    written, parts = 1, Counter({(steps, snapshots): 1})
-    while parts:
-        part = max(parts)
-        (length, free), times = part, parts.pop(part)
-        if length <= 1 or free <= 1:
-            continue
-        if length <= free + 1:
-            written += times * min(length - 1, free - 1)
-            continue
-        step = split(length, free)
-        written += times
-        parts[step, free] += times
-        parts[length - step, free - 1] += times
-    return written + steps - 1
+    parts, left, free = 1, steps, snapshots
+    while left > 1 and free > 1:
+        repeats = fewest_repeats(left, free)
+        missing = reach(free, repeats) - left
+        last = max(2, bisect_right(range(free + 1), missing, key=lambda c: comb(c + repeats - 1, repeats))) - 1
+        parts += comb(free + repeats - 1, repeats) - comb(last + repeats - 1, repeats)
+        left, free = reach(last, repeats) - missing, last
+    return parts + steps - 1

@@ -49,6 +49,16 @@ def test_optimal_and_as_the_closed_form_says(steps):
         assert advances(steps, snapshots) == fewest_advances(steps, snapshots)
 
 
+@pytest.mark.parametrize("snapshots", [2, 3, 10, 10**4, 10**7])
+def test_loops_of_any_length_are_counted_at_once(snapshots):
+    """By the recursion of full parts, which a schedule of so many steps would take minutes to run through."""
+    repeats = fewest_repeats(10**8, snapshots)
+    full = reach(snapshots, repeats)
+    assert reach(snapshots, repeats - 1) < 10**8 <= full
+    halves = reach(snapshots, repeats - 1), reach(snapshots - 1, repeats)
+    assert copies(full, snapshots) == copies(halves[0], snapshots) + copies(halves[1], snapshots - 1) + 1
+
+
 @pytest.mark.parametrize("steps, snapshots, forward", [(1000, 5, 6284), (1000, 10, 3636), (1000, 20, 2747)])
 def test_published_numbers(steps, snapshots, forward):
     assert advances(steps, snapshots) == forward

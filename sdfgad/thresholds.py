@@ -76,8 +76,7 @@ class ClearingLimits:
 
 @dataclass(frozen=True)
 class ShiftLimits:
-    """size: elements of a copy worth the cuts. whole: the part of them that its largest piece has, at least. more: maps
-    that the cuts add, at most."""
+    """size: elements of a copy worth the cuts. whole: the least part of them in its largest piece. more: added maps."""
 
     size: int = 1 << 10
     whole: float = 0.75
@@ -170,8 +169,7 @@ class Thresholds:
     """Bytes of all lines together (`pair_by_distance`): every row goes through all of them, and a derivative through as
     many again, which is what the smallest cache of usual processors holds."""
     paired_row: int = _from(40, least=1)
-    """Points in the mean row of pairs from which on rows of one length pay for what they copy: nbody with 50 bodies
-    took 1.34 of the time, with 100 bodies 0.81."""
+    """Points in the mean row of pairs from which rows of one length pay for copies: nbody: 1.34 at 50, 0.81 at 100."""
     joined_statements: int = 8
     """In the body of a loop that `join_updates` looks at: each is compared with what goes there."""
     blocks_ahead: int = _from(2, least=1)
@@ -338,8 +336,7 @@ class Thresholds:
     tile_reuse: float = _from(4.0, least=0.0)
     """Uses per element touched from which on a tile pays; below it, memory sets the pace."""
     team_waits: int = _from(2, least=1 << 20)
-    """So often threads of a team may wait for each other in the time that it takes to start them and to have them all
-    back."""
+    """So often threads of a team may wait for each other in the time that it takes to start and to end them all."""
     team_share: int = _from(1 << 14, least=1)
     """Operations from which on the threads of a team share what one of them could do."""
     lines_per_fork: int = _from(256, least=1 << 20)
@@ -352,6 +349,9 @@ class Thresholds:
     """Matrix products of so few multiplications are loops, and no calls of BLAS."""
     parallel_work: int = _from(1 << 16, least=1)
     """Elementary operations from which on a map is worth the fork of a parallel region."""
+    heed_work: int = _from(1 << 21, least=1)
+    heed_between: int = _from(1 << 10, least=1)
+    """Operations of loops that look for interrupts, as shorter ones are over soon, and those between two looks."""
     device: DeviceLimits = _from(DeviceLimits(), least=DeviceLimits(4, 1, 4, 2, library_product=1, alone=1, rounds=0))
 
     # Sparse matrices of derivatives.

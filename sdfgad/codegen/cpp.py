@@ -31,8 +31,9 @@ CTYPES: Mapping[str, str] = MappingProxyType({
 class Frame:
     """What the text of an expression depends on: the containers, the intervals of the symbols in scope, which
     zero-dimensional containers live in a C++ local, the loops around, arrays that are written past the cache by copies
-    that turn (`past.py`) and by nests (`streamed.py`), the locals that hold places which data decide (`places.py`), and
-    where in which thread's room private arrays lie that a stack does not hold.
+    that turn (`past.py`) and by nests (`streamed.py`), the locals that hold places which data decide (`places.py`),
+    where in which thread's room private arrays lie that a stack does not hold, and whether an interrupt may end the
+    call.
     """
 
     arrays: Mapping[str, Array]
@@ -43,6 +44,7 @@ class Frame:
     ranges: Mapping[str, Range] = field(default_factory=lambda: MappingProxyType({}))
     places: Mapping[Atom, str] = field(default_factory=lambda: MappingProxyType({}))
     rooms: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    heeds: bool = False
 
     def inside(self, ranges: Iterable[Range]) -> Frame:
         """The frame inside loops over `ranges`, outer ones first."""

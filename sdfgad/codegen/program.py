@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.codegen.compiling.build import FIRST_FAILURE, FLAGS, LIBRARY, read_meta, runtime_text
+from sdfgad.codegen.compiling.build import FIRST_FAILURE, FLAGS, LIBRARY, UNHEARD, read_meta, runtime_text
 from sdfgad.codegen.compiling.cache import entry, key_of, publish, withdraw
-from sdfgad.codegen.compiling.threads import attach
+from sdfgad.codegen.compiling.threads import attach, listen
 from sdfgad.codegen.compiling.toolchain import environment
 from sdfgad.codegen.device_memory import DeviceMemory, declare
 from sdfgad.codegen.devices import load_libraries
@@ -202,6 +202,9 @@ class Executable:
         if self._table is not None:
             waits_in(self._lines)
         status: int = self._library.sg_call(self._handle, self._pointers, asked_threads(threads), limit)
+        if status == UNHEARD:
+            listen()
+            return self._called(threads, limit)
         self._wanted = self._pointers[self._room + 2] or 0
         return status
 
@@ -210,6 +213,8 @@ class Executable:
             return self._failures[status - FIRST_FAILURE].error()
         if status == 2:
             return np.linalg.LinAlgError("a matrix is singular or not positive definite")
+        if status == 9:  # Python's own handler has raised it before, unless it has just been changed
+            return KeyboardInterrupt()
         if status == 5:
             return np.linalg.LinAlgError("eigenvalues or singular values did not converge")
         if status == 3:

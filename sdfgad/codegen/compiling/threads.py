@@ -6,6 +6,7 @@ spin is decided for all of them when they are loaded.
 from __future__ import annotations
 
 import ctypes
+import signal
 from functools import lru_cache
 from pathlib import Path
 
@@ -67,7 +68,9 @@ def pool() -> ctypes.CDLL:
     """The threads themselves: one set of them in a process, whatever cache folders it uses."""
     library = ctypes.CDLL(str(_pool()))  # no compiler is asked for anything: there may be none any more
     library.sg_threads.restype = ctypes.c_void_p
+    library.sg_listen.argtypes = (ctypes.c_bool,)
     library.sg_quota(core_quota())
+    listen(library)
     return library
 
 
@@ -75,3 +78,9 @@ def attach(program: ctypes.CDLL) -> None:
     """Give the threads to a program that has just been loaded."""
     program.sg_attach.argtypes = (ctypes.c_void_p,)
     program.sg_attach(pool().sg_threads())
+
+
+def listen(threads: ctypes.CDLL | None = None) -> None:
+    """Let interrupts end long calls of the main thread from now on, where Python's own handler turns them into
+    `KeyboardInterrupt`. Another handler may want the call to end as usual."""
+    (threads or pool()).sg_listen(signal.getsignal(signal.SIGINT) is signal.default_int_handler)

@@ -1,18 +1,22 @@
 """The C++ source of a lowered program: DaCe's generated code and a uniform entry point around it."""
 from __future__ import annotations
 
-from sdfgad.codegen.compiling.build import FIRST_FAILURE, REAL
+from sdfgad.codegen.compiling.build import FIRST_FAILURE, REAL, UNHEARD
 from sdfgad.codegen.cpp import TAPES, container
 from sdfgad.codegen.cpu.lower import Lowered
+from sdfgad.codegen.cpu.text.interrupts import HEED
 from sdfgad.codegen.cpu.text.outline import outline
 from sdfgad.codegen.dace_text import APART, OWN_HEADER, all_counted, frame_text, members
 
 _ENTRY = """
 extern "C" int sg_ask(int threads);
+extern "C" const volatile int *sg_watch();
+extern "C" void sg_unwatch(const volatile int *watched);
 extern "C" void *sg_open() {{ return __dace_init_{name}(); }}
 extern "C" void sg_close(void *handle) {{ __dace_exit_{name}(static_cast<{state} *>(handle)); }}
 extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
     {state} *state = static_cast<{state} *>(handle);
+    {watch}
     const int before = sg_ask(threads);
     state->sg_memory.begin();
     char *room = static_cast<char *>(args[{room}]);
@@ -39,7 +43,7 @@ extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
         state->sg_damaged = damaged.what;
     }} catch (const sg::Failed &failed) {{
         status = {first_failure} + failed.which;
-    }}
+    }}{interrupted}
     sg_ask(before);
     state->sg_tapes.end();
     args[{room} + 2] = reinterpret_cast<void *>({bytes} + state->sg_tapes.wanted());
@@ -53,10 +57,17 @@ extern "C" const char *sg_damaged(void *handle) {{ return static_cast<{state} *>
 """
 _ROOMS = """sg::Workspace<char> rooms(state->sg_memory, omp_get_max_threads() * int64_t({each}));
         state->sg_rooms.place(rooms.data(), {each});"""
+_WATCH = f"""state->sg_stop = sg_watch();
+    if (state->sg_stop == nullptr) return {UNHEARD};"""
+_INTERRUPTED = """ catch (const sg::Interrupted &) {
+        status = 9;
+    }
+    sg_unwatch(state->sg_stop);"""
 _MEMBERS = """    sg::Memory sg_memory;
     sg::{tapes};
     const char *sg_damaged = nullptr;
     const void *sg_mpi = nullptr;
+    const volatile int *sg_stop = nullptr;
     sg::Arena sg_arena;
     sg::Rooms sg_rooms;
 """
@@ -70,7 +81,7 @@ def source(lowered: Lowered) -> str:
     code = state.made(APART.made(OWN_HEADER.made(all_counted(frame_text(lowered.sdfg)))))
     code = outline(code, f"void __program_{lowered.sdfg.name}_internal(")
     real = not (lowered.uses_blas or "dace::complex" in code)
-    return (REAL if real else "") + '#include <omp.h>\n#include "sdfgad.h"\n' + code + _entry(lowered)
+    return (REAL if real else "") + '#include <omp.h>\n#include "sdfgad.h"\n' + code + _entry(lowered, HEED in code)
 
 
 def _state(lowered: Lowered) -> str:
@@ -78,7 +89,8 @@ def _state(lowered: Lowered) -> str:
     return f"{lowered.sdfg.name}_state_t"
 
 
-def _entry(lowered: Lowered) -> str:
+def _entry(lowered: Lowered, heeds: bool) -> str:
+    """heeds: the program ends where the call is interrupted."""
     position = {container(name): k for k, name in enumerate(lowered.arguments)}
     passed = []
     for name, desc in lowered.sdfg.arglist(free_symbols=()).items():  # numbers are passed in arrays
@@ -90,4 +102,5 @@ def _entry(lowered: Lowered) -> str:
     return _ENTRY.format(pool=pool, name=lowered.sdfg.name, state=_state(lowered), arguments=arguments, stack=stack,
                          rooms=_ROOMS.format(each=lowered.held.room) if lowered.held.room else "",
                          room=len(lowered.arguments), bytes=f"int64_t({arena})",
-                         first_failure=FIRST_FAILURE)
+                         first_failure=FIRST_FAILURE, watch=_WATCH if heeds else "",
+                         interrupted=_INTERRUPTED if heeds else "")

@@ -27,17 +27,18 @@ from sdfgad.codegen.cpp import (
     tape_number,
 )
 from sdfgad.codegen.cpu.footprint import Footprint, footprint_of, scheduled
-from sdfgad.codegen.cpu.order.pieces import ControlFlow, Group, Item, Kernel, kernel_frame, pieces
+from sdfgad.codegen.cpu.order.pieces import ControlFlow, Group, Item, Kernel, pieces
 from sdfgad.codegen.cpu.order.reciprocals import Reciprocals
+from sdfgad.codegen.cpu.text.interrupts import HEED, STOP, guarded, looks_in
 from sdfgad.codegen.cpu.text.libraries import BLAS_OPS, DECOMPOSITIONS
 from sdfgad.codegen.cpu.text.own_elements import checked
-from sdfgad.codegen.cpu.text.piece_text import Scalars, emit_group, emit_point, group_names, kernel_names
+from sdfgad.codegen.cpu.text.piece_text import Scalars, emit_group, emit_kernel_point, group_names, kernel_names
 from sdfgad.codegen.cpu.text.scalars import lasting_scalars
 from sdfgad.codegen.cpu.text.statements import declare_tapes
 from sdfgad.codegen.cpu.text.team_text import emit_team, team_names
 from sdfgad.codegen.regions import Regions
 from sdfgad.errors import InvariantError
-from sdfgad.ir.messages import OP
+from sdfgad.ir.messages import OP, communicates
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Program, While
 from sdfgad.ir.walk import all_writes, statements
 
@@ -75,7 +76,9 @@ def lower(program: Program, results: Iterable[str] = (), loose: Collection[str] 
     tapes = tuple(sorted(n for n, a in arrays.items() if a.role == "tape"))
     sdfg = dace.SDFG(f"sg_{identifier(program.name)}")
     held = footprint_of(made, passed)
-    builder = _KernelBuilder(sdfg, Frame(arrays), frozenset(lasting), tapes, held.arena)
+    # Where one rank ends, others would wait for it.
+    frame = Frame(arrays, heeds=not communicates(program.body))
+    builder = _KernelBuilder(sdfg, frame, frozenset(lasting), tapes, held.arena)
     builder.declare(passed)
     builder.sequence(sdfg, items, builder.frame)
     libs = {s.op for s in statements(program.body) if isinstance(s, Lib)}
@@ -93,6 +96,8 @@ class _KernelBuilder(Regions):
         self.lasting = lasting
         self.tapes = tapes
         self.arena = arena
+        self.ends_early = False
+        """Whether an interrupt ends what has just been added without leaving it."""
 
     def declare(self, passed: Mapping[str, None]) -> None:
         """Add the containers the caller passes; numbers are added where they are first used."""
@@ -124,15 +129,26 @@ class _KernelBuilder(Regions):
         return [f"{'' if n in written else 'const '}{kind}* {pointer(n)} = "
                 f"__state->sg_arena.at<{kind}>({self.arena.offsets[n]});" for n, kind in kinds]
 
-    def sequence(self, parent: ControlFlowRegion, items: tuple[Item, ...], frame: Frame) -> None:
-        """Add items to a region, one after the other."""
+    def sequence(self, parent: ControlFlowRegion, items: tuple[Item, ...], frame: Frame, looks: bool = False) -> None:
+        """Add items to a region, one after the other. looks: an interrupt ends the call before them."""
         previous = parent.add_state(self.label("start"), is_start_block=not parent.nodes())
+        if looks:
+            self.look(previous)
         if len(parent.nodes()) > 1:
             parent.add_edge(parent.nodes()[0], previous, dace.InterstateEdge())
         for item in items:
             block, assignments = self.item(parent, item, frame)
             parent.add_edge(previous, block, dace.InterstateEdge(assignments=assignments))
             previous = block
+            if self.ends_early:
+                previous = self.state(parent, "look", ())
+                parent.add_edge(block, previous, dace.InterstateEdge())
+                self.look(previous)
+
+    def look(self, state: SDFGState) -> None:
+        """End the call here if it has been interrupted."""
+        self.ends_early = False
+        state.add_tasklet(self.label("code"), {}, {}, HEED, language=dtypes.Language.CPP)
 
     def item(self, parent: ControlFlowRegion, item: Item, frame: Frame) -> tuple[object, dict[str, str]]:
         if isinstance(item, Group):
@@ -141,7 +157,7 @@ class _KernelBuilder(Regions):
             return state, {}
         if isinstance(item, Kernel):
             state = self.state(parent, "kernel", item.body)
-            return state, self.kernel(state, item, kernel_frame(frame, item))
+            return state, self.kernel(state, item, frame)
         if item.team:
             state = self.state(parent, "team", (item.stmt,))
             self.team(state, item, frame)
@@ -166,7 +182,7 @@ class _KernelBuilder(Regions):
 
     def region(self, parent: ControlFlowRegion, item: ControlFlow, frame: Frame) -> tuple[object, dict[str, str]]:
         assignments: dict[str, str] = {}
-        stmt = item.stmt
+        stmt, looks = item.stmt, looks_in(frame, item)
         if isinstance(stmt, If):
             block = ConditionalBlock(self.label("if"))
             parent.add_node(block)
@@ -181,7 +197,7 @@ class _KernelBuilder(Regions):
         parent.add_node(loop)
         if isinstance(stmt, Loop) and stmt.until is not None:
             self.leave(loop, self.truth(stmt.until))
-        self.sequence(loop, item.parts[0], frame)
+        self.sequence(loop, item.parts[0], frame, looks)
         return loop, assignments
 
     def counted(self, stmt: Loop, item: ControlFlow, assignments: dict[str, str]) -> LoopRegion:
@@ -207,6 +223,7 @@ class _KernelBuilder(Regions):
         written = {n for p in pieces((item,)) for n in all_writes(p.body)}
         scalars, writer = self.scalars(written), Writer()
         emit_team(writer, frame, item, scalars)
+        self.ends_early = any(STOP in line for line in writer.lines)
         self.tasklet(state, team_names(item, frame, scalars), written, writer)
 
     def scalars(self, written: set[str]) -> Scalars:
@@ -218,7 +235,8 @@ class _KernelBuilder(Regions):
         assignments: dict[str, str] = {}
         writer, written = Writer(), all_writes(item.body)
         counters = {self.label("m"): x for x in item.extents}
-        emit_point(writer, frame, item, counters, self.scalars(written))
+        emit_kernel_point(writer, frame, item, counters, self.scalars(written))
+        self.ends_early = guarded(writer)
         ranges = {counter: f"0:{self.bound(x.trips, assignments)}" for counter, x in counters.items()}
         schedule = dtypes.ScheduleType.CPU_Multicore
         entry, leave = state.add_map(self.label("map"), ranges, schedule=schedule)

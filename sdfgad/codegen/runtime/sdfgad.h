@@ -158,10 +158,13 @@ inline void settle() {
 #endif
 }
 // Wait until another thread has done so much. One that has no core gets this one after a while: to yield would not do,
-// where it belongs to another group of processes.
-inline void follow(const int64_t* done, int64_t enough) {
+// where it belongs to another group of processes. stop: as in `heed`, where the call may end meanwhile.
+inline void follow(const int64_t* done, int64_t enough, const volatile int* stop = nullptr) {
     for (int tries = 0; __atomic_load_n(done, __ATOMIC_ACQUIRE) < enough; tries++) {
-        if (tries >= 4096) usleep(50);
+        if (tries >= 4096) {
+            if (stop != nullptr) heed(stop);
+            usleep(50);
+        }
 #if defined(__AVX__)
         else __builtin_ia32_pause();
 #endif

@@ -421,6 +421,13 @@ struct Failed {
     int which;
 };
 
+// The call has been interrupted: it ends here, and what it has written is of no use. Looks at what `sg_watch` gave.
+struct Interrupted {};
+[[noreturn, gnu::cold, gnu::noinline]] inline void interrupted() { throw Interrupted{}; }
+inline void heed(const volatile int *stop) {
+    if (__builtin_expect(*stop != 0, 0)) interrupted();
+}
+
 // A function that stays Python: it says whether it has failed.
 inline void call_python(int64_t address, std::initializer_list<void *> places, int which) {
     if (reinterpret_cast<int (*)(void *const *)>(address)(places.begin())) throw Failed{which};

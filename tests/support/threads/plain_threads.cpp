@@ -75,6 +75,11 @@ int omp_get_max_threads() { return team ? 1 : most(); }
 // What programs ask the threads of a process for (`runtime/threads/openmp.cpp`): so many from now on, a library's own.
 int sg_ask(int threads) { return std::exchange(asked, threads); }
 int sg_room() { return 1; }
+const volatile int* sg_watch() {
+    static const volatile int never = 0;
+    return &never;
+}
+void sg_unwatch(const volatile int*) {}
 
 void GOMP_parallel(void (*fn)(void*), void* data, unsigned wanted, unsigned) {
     run(wanted, [&] { fn(data); });

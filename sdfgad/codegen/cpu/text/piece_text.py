@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from sdfgad.codegen.cpp import Frame, Writer, ctype, index_text, pointer, register, symbol
 from sdfgad.codegen.cpu.nests.streamed import streamed
-from sdfgad.codegen.cpu.order.pieces import Group, Kernel, private_room
+from sdfgad.codegen.cpu.order.pieces import Group, Kernel, kernel_frame, private_room
+from sdfgad.codegen.cpu.text.interrupts import HEED, at_points
 from sdfgad.codegen.cpu.text.scalars import exposed
 from sdfgad.codegen.cpu.text.statements import declare_private, emit_block, private_names
 from sdfgad.ir.program import Block, Range
@@ -54,6 +55,14 @@ def emit_group(writer: Writer, frame: Frame, item: Group, scalars: Scalars) -> N
     for name in held:
         if name in scalars.lasting and name in written:
             writer.line(f"{pointer(name)}[0] = {register(name)};")
+
+
+def emit_kernel_point(writer: Writer, frame: Frame, item: Kernel, counters: Iterable[str], scalars: Scalars) -> None:
+    """The same where an interrupt may end the points of a kernel. frame: around it."""
+    heeds, looks = at_points(frame, item)
+    if looks:
+        writer.line(HEED)
+    emit_point(writer, replace(kernel_frame(frame, item), heeds=heeds), item, counters, scalars)
 
 
 def emit_point(writer: Writer, frame: Frame, item: Kernel, counters: Iterable[str], scalars: Scalars) -> None:

@@ -14,6 +14,7 @@ from sdfgad.codegen.cpu.nests.ahead import Ahead, emit_ahead, plan_ahead
 from sdfgad.codegen.cpu.nests.emit import emit_map
 from sdfgad.codegen.cpu.nests.past import plan_past
 from sdfgad.codegen.cpu.nests.streamed import apart_from_past
+from sdfgad.codegen.cpu.text.interrupts import HEED, STOP, looks_each
 from sdfgad.codegen.cpu.text.libraries import emit_lib
 from sdfgad.codegen.expressions import Values, count_uses
 from sdfgad.ir.index import ix
@@ -36,17 +37,23 @@ def emit_block(writer: Writer, frame: Frame, block: Block, around: Range | None 
 
 def _loop(writer: Writer, frame: Frame, stmt: Loop, ahead: Sequence[Ahead]) -> None:
     r, var = stmt.range, symbol(stmt.range.var)
-    stop = writer.fresh("e")
+    last = stop = writer.fresh("e")
     writer.open()
-    writer.line(f"const int64_t {stop} = {index_text(frame, r.stop)};")
+    writer.line(f"const int64_t {last} = {index_text(frame, r.stop)};")
+    each = looks_each(frame, stmt)
+    start = index_text(frame, r.start)
+    if each > 1:
+        start, stop = _looking(writer, stmt, start, stop, each, _until(frame, stmt))
     more = f"{var} {'<' if r.step > 0 else '>'} {stop}"
-    if stmt.until is not None:
-        more += f" && !{access(frame, stmt.until, ())}"
-    writer.open(f"for (int64_t {var} = {index_text(frame, r.start)}; {more}; {var} += {r.step})")
+    writer.open(f"for (int64_t {var} = {start}; {more}{_until(frame, stmt)}; {var} += {r.step})")
+    if each == 1:
+        writer.line(HEED)
     if any(frame.arrays[n].dtype.kind == "c" for s in stmt.body if isinstance(s, Map) for n in writes(s)):
         writer.line("SG_IN_TURN;")
     if stmt.behind is not None:
-        writer.line(f"sg::follow({_done(frame, stmt.behind, 0)}, sg::least({stop}, {var} + {stmt.behind.ahead}));")
+        heeding = f", {STOP}" if frame.heeds else ""
+        ready = f"sg::least({last}, {var} + {stmt.behind.ahead})"
+        writer.line(f"sg::follow({_done(frame, stmt.behind, 0)}, {ready}{heeding});")
     declare_private(writer, frame, stmt.private)
     emit_ahead(writer, frame, r, ahead)
     inner = frame.inside([r])
@@ -55,9 +62,28 @@ def _loop(writer: Writer, frame: Frame, stmt: Loop, ahead: Sequence[Ahead]) -> N
     if stmt.behind is not None:
         writer.line(f"sg::lead({_done(frame, stmt.behind, 1)}, {var} + 1);")
     writer.close()
+    if each > 1:
+        writer.close()
     if past:
         writer.line("sg::settle();")
     writer.close()
+
+
+def _until(frame: Frame, stmt: Loop) -> str:
+    return f" && !{access(frame, stmt.until, ())}" if stmt.until is not None else ""
+
+
+def _looking(writer: Writer, stmt: Loop, start: str, stop: str, each: int, until: str) -> tuple[str, str]:
+    """for t = a:b: c   ->   for h = a:b:each: { look ; for t = h:min(b, h + each): c }
+
+    The head of the outer loop. Where the inner one starts and stops.
+    """
+    first, end, step = writer.fresh("h"), writer.fresh("e"), stmt.range.step
+    bound, more = ("least", "<") if step > 0 else ("greatest", ">")
+    writer.open(f"for (int64_t {first} = {start}; {first} {more} {stop}{until}; {first} += {each * step})")
+    writer.line(HEED)
+    writer.line(f"const int64_t {end} = sg::{bound}({stop}, {first} + ({each * step}));")
+    return first, end
 
 
 def _done(frame: Frame, behind: Behind, row: int) -> str:
@@ -88,6 +114,8 @@ def private_names(block: Block) -> set[str]:
 
 def _while(writer: Writer, frame: Frame, stmt: While) -> None:
     writer.open(f"while ({access(frame, stmt.flag, ())})")
+    if frame.heeds:
+        writer.line(HEED)
     emit_block(writer, frame, stmt.body)
     writer.close()
 

@@ -2,12 +2,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from sdfgad.codegen.cpp import Frame, Writer, pointer, symbol
 from sdfgad.codegen.cpu.order.pieces import ControlFlow, Group, Item, Kernel, kernel_frame, pieces
+from sdfgad.codegen.cpu.text.interrupts import STOP, meets
 from sdfgad.codegen.cpu.text.piece_text import Scalars, emit_group, emit_point, group_names, kernel_names
 from sdfgad.codegen.cpu.text.scalars import region_names
 from sdfgad.ir.program import If, Loop, While
+
+_HALT, _ROUND, _LEFT = "sg_halt", "sg_round", "sg_left"
 
 
 def team_names(item: ControlFlow, frame: Frame, scalars: Scalars) -> set[str]:
@@ -26,10 +30,17 @@ def emit_team(writer: Writer, frame: Frame, item: ControlFlow, scalars: Scalars)
     read by all before the first of them goes on, and may change it.
     """
     names = ", ".join(sorted(pointer(n) for n in team_names(item, frame, scalars)))
+    if frame.heeds:
+        writer.line(f"bool {_HALT}[2] = {{false, false}};")
     writer.line(f"#pragma omp parallel{f' firstprivate({names})' if names else ''}")
     writer.open()
+    if frame.heeds:
+        writer.line(f"__label__ {_LEFT};")
+        writer.line(f"unsigned {_ROUND} = 0;")
     writer.line("const bool sg_several = omp_get_num_threads() > 1;")
-    _Team(writer, scalars).region(item, frame)
+    _Team(writer, scalars, frame.heeds).region(item, replace(frame, heeds=False))
+    if frame.heeds:
+        writer.line(f"{_LEFT}: ;")
     writer.close()
 
 
@@ -49,9 +60,10 @@ def _control_names(items: Iterable[Item]) -> set[str]:
 class _Team:
     """Writes what each thread of a team does."""
 
-    def __init__(self, writer: Writer, scalars: Scalars) -> None:
+    def __init__(self, writer: Writer, scalars: Scalars, heeds: bool) -> None:
         self.writer = writer
         self.scalars = scalars
+        self.heeds = heeds
 
     def items(self, items: Iterable[Item], frame: Frame) -> None:
         for item in items:
@@ -91,6 +103,7 @@ class _Team:
         elif isinstance(item.stmt, While):
             self.writer.open("for (;;)")
             self.leave(f"!{self.value(item.stmt.flag)}")
+            self.look(item)
             self.items(item.parts[0], frame)
             self.writer.close()
         else:
@@ -111,6 +124,7 @@ class _Team:
         self.writer.open(f"for (int64_t {var} = {start}; {var} {'<' if step > 0 else '>'} {stop}; {var} += {step})")
         if stmt.until is not None:
             self.leave(self.value(stmt.until))
+        self.look(item)
         self.items(item.parts[0], frame.inside([stmt.range]))
         self.writer.close()
 
@@ -119,6 +133,18 @@ class _Team:
         self.writer.open("if (sg_several)")
         self.writer.line("#pragma omp barrier")
         self.writer.close()
+
+    def look(self, item: ControlFlow) -> None:
+        """In each round, all threads leave if one of them has seen an interrupt in the round before.
+
+        They have waited for each other since. What it says in the next one has another place: in this round, somebody
+        may still read.
+        """
+        if not self.heeds or not meets(item.parts[0]):
+            return
+        self.writer.line(f"if ({_HALT}[{_ROUND}++ % 2]) goto {_LEFT};")
+        self.writer.line("#pragma omp master")
+        self.writer.line(f"{_HALT}[{_ROUND} % 2] = *{STOP} != 0;")
 
     def leave(self, cond: str) -> None:
         self.writer.line(f"if ({self.known(cond, 'bool')}) break;")

@@ -2,13 +2,19 @@
 // runtime the process has, these threads are our own. What is missing here is an error when a program is linked.
 #include "table.h"
 
+static const sg::Threads *table = nullptr;
+#define HERE extern "C" __attribute__((visibility("hidden")))
+
+extern "C" __attribute__((visibility("default"))) void sg_attach(const sg::Threads *threads) { table = threads; }
+HERE const volatile int *sg_watch() { return table->watch(); }
+HERE void sg_unwatch(const volatile int *watched) { table->unwatch(watched); }
+
 #if defined(__clang__)
 // Clang compiles to calls of its own runtime, which can be told at any time to sleep at once.
 #include <omp.h>
 extern "C" __attribute__((weak)) void kmp_set_blocktime(int milliseconds);
-extern "C" void sg_attach(const sg::Threads *) {}
-extern "C" __attribute__((visibility("hidden"))) int sg_room() { return omp_get_max_threads(); }
-extern "C" __attribute__((visibility("hidden"))) int sg_ask(int most) {
+HERE int sg_room() { return omp_get_max_threads(); }
+HERE int sg_ask(int most) {
     const int before = omp_get_max_threads();
     if (kmp_set_blocktime) kmp_set_blocktime(0);
     if (most != 0) omp_set_num_threads(most < 0 ? -most : most);
@@ -16,10 +22,6 @@ extern "C" __attribute__((visibility("hidden"))) int sg_ask(int most) {
 }
 #else
 
-static const sg::Threads *table = nullptr;
-#define HERE extern "C" __attribute__((visibility("hidden")))
-
-extern "C" __attribute__((visibility("default"))) void sg_attach(const sg::Threads *threads) { table = threads; }
 HERE int sg_ask(int most) { return table->ask(most); }
 HERE int sg_room() { return table->room(); }
 

@@ -5,6 +5,7 @@
 // time and sleeps after that, no share waits for a thread that is not there, and where threads lose time to others fewer
 // of them are used.
 #include "governor.h"
+#include "interrupts.h"
 #include "others.h"
 #include "region.h"
 #include "sites.h"
@@ -420,11 +421,15 @@ int ask(int threads) {
     return before;
 }
 
-const Threads table = {parallel, loop_start, loop_next, loop_end, barrier, lock, unlock, number, count, most, room, ask};
-__attribute__((constructor)) void watch_forks() { pthread_atfork(nullptr, nullptr, [] { pool.forget(); }); }
+const Threads table = {parallel, loop_start, loop_next, loop_end, barrier, lock, unlock, number, count, most, room, ask,
+                       watch, unwatch};
+__attribute__((constructor)) void watch_forks() {
+    pthread_atfork(nullptr, nullptr, [] { pool.forget(), forget_interrupts(); });
+}
 
 }  // namespace
 }  // namespace sg
 
 extern "C" const sg::Threads *sg_threads() { return &sg::table; }
 extern "C" void sg_quota(int cores) { sg::pool.quota(cores); }
+extern "C" void sg_listen(bool raises) { sg::listen_to_interrupts(raises); }

@@ -22,6 +22,9 @@ struct Threads {
     int (*most)();         // threads that a region may have which this thread begins
     int (*room)();         // threads that a library may start at this moment
     int (*ask)(int most);  // sets that, negative: exactly so many, 0: one a core; gives what was asked before
+    // A call that can be interrupted begins and ends: what it looks at, which is not 0 when it has to end.
+    const volatile int *(*watch)();
+    void (*unwatch)(const volatile int *watched);
 };
 
 }  // namespace sg

@@ -11,8 +11,9 @@ import numpy as np
 
 from sdfgad.frontend import builtin_rules
 from sdfgad.frontend.arrays import casting, layout, rounding, sparse, vectorized
+from sdfgad.frontend.arrays.accumulating import accumulation
 from sdfgad.frontend.arrays.grown import as_long
-from sdfgad.frontend.arrays.indexing import accumulate_at, subscript
+from sdfgad.frontend.arrays.indexing import subscript
 from sdfgad.frontend.arrays.known import number_of_bins, settled
 from sdfgad.frontend.arrays.masking import check_cast, only_where
 from sdfgad.frontend.arrays.views import check_writable, named_int, to_int
@@ -220,25 +221,6 @@ def _broadcast_shapes(ctx: Context, *shapes: Value) -> Value:
     return tuple(int_value(n) for n in broadcast(ctx, [tuple(int_ix(n) for n in s) for s in shapes]))
 
 
-def _at(op: str, ufunc: np.ufunc) -> Rule:
-    """`ufunc.at`."""
-
-    def rule(ctx: Context, a: Value, indices: Value, b: Value) -> None:
-        if not isinstance(a, ViewValue) or a.scalar:
-            raise ctx.refuse(f"numpy.{ufunc.__name__}.at on {describe(a)}", "pass an array", "SG105")
-        check_writable(ctx, a)
-        value = apply(ctx, np.negative, b) if ufunc is np.subtract else b
-        if ufunc is np.divide:
-            if a.dtype.kind not in "fc":
-                raise ctx.refuse(f"a quotient stored in an array of dtype {a.dtype}", "NumPy refuses it", "SG104")
-            value = apply(ctx, np.divide, 1, b)
-        source = as_array(ctx, value)
-        check_cast(ctx, source, a)
-        accumulate_at(ctx, a, indices, source, op)
-
-    return rule
-
-
 def _item(ctx: Context, a: Value, *places: Value) -> Value:
     """`.item()`: a Python number. places: one number counts in the flat array, several are an index, as a tuple is."""
     if places and isinstance(a, Masked) and a.values.ndim == a.mask.ndim:
@@ -297,9 +279,9 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     scipy_bodies.solve_triangular: linalg.solve_triangular,
     np.fft.fft: fourier.transform(False), np.fft.ifft: fourier.transform(True),
     np.argsort: linalg.argsort, np.sort: linalg.sort, **decompositions.FUNCTIONS,
-    np.add.at: _at("+", np.add), np.subtract.at: _at("+", np.subtract), np.maximum.at: _at("max", np.maximum),
-    np.minimum.at: _at("min", np.minimum), np.multiply.at: _at("*", np.multiply),
-    np.divide.at: _at("*", np.divide),
+    **{u.at: accumulation(op, u) for u, op in (
+        (np.add, "+"), (np.subtract, "+"), (np.maximum, "max"), (np.minimum, "min"), (np.multiply, "*"),
+        (np.divide, "*"))},
     shape_bodies.as_long_as: resizing.fits,
     mapping_bodies.size_of: batches.size_of, mapping_bodies.result_of: batches.result_of,
     mapping_bodies.together: batches.together, implicit_bodies.not_converged: implicit.not_converged,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sdfgad.frontend.arrays.gathers import Gather, gather, nest, plan_gather, scatter, store_at
+from sdfgad.frontend.arrays.gathers import gather, scatter
 from sdfgad.frontend.arrays.known import known_flags
 from sdfgad.frontend.arrays.masking import (
     as_masked,
@@ -25,7 +25,7 @@ from sdfgad.frontend.arrays.masking import (
     side,
     write_masked,
 )
-from sdfgad.frontend.arrays.views import as_view, basic, check_writable, scalar_of, template, to_int
+from sdfgad.frontend.arrays.views import as_view, basic, check_writable, scalar_of, to_int
 from sdfgad.frontend.elements.elementwise import (
     as_array,
     constant_array,
@@ -33,7 +33,6 @@ from sdfgad.frontend.elements.elementwise import (
     expand,
     shape_text,
 )
-from sdfgad.frontend.state.builder import cast
 from sdfgad.frontend.state.context import Context
 from sdfgad.frontend.state.values import (
     ArrayValue,
@@ -98,7 +97,7 @@ def is_at_selected(base: Value, items: Value) -> bool:
     return isinstance(base, ArrayValue) and any(_is_selected(base, given, k) for k in range(len(given)))
 
 
-def _at_all(ctx: Context, base: ArrayValue, items: Value) -> tuple[Masked, tuple[Value, ...]]:
+def at_all(ctx: Context, base: ArrayValue, items: Value) -> tuple[Masked, tuple[Value, ...]]:
     """Selected places, `x[i + 1, j]` where `i, j = np.nonzero(mask)`, as those that all would take, and one of them."""
     given = [as_masked(ctx, p) for i in _items(items) for p in (
         i.parts if isinstance(i, MaskPlaces) and i.part is None else (i,))]
@@ -120,13 +119,13 @@ def _at_all(ctx: Context, base: ArrayValue, items: Value) -> tuple[Masked, tuple
 
 def _gather_selected(ctx: Context, base: ArrayValue, items: Value) -> Masked:
     """Selected by the mask from what all places would take."""
-    first, places = _at_all(ctx, base, items)
+    first, places = at_all(ctx, base, items)
     return Masked(subscript(ctx, base, places), first.mask, first.key, first.table)
 
 
 def _write_selected(ctx: Context, base: ViewValue, items: Value, value: Value) -> None:
     """`base[i[mask]] = x[mask]`, one after the other: other elements stay what they are."""
-    first, places = _at_all(ctx, base, items)
+    first, places = at_all(ctx, base, items)
     if isinstance(value, Masked) and not same_mask(first, value):
         raise ctx.refuse("data selected by one mask stored at places that another one selects",
                          "use the same mask variable on both sides", "SG105")
@@ -247,33 +246,6 @@ def _item(ctx: Context, item: Value) -> Value:
     if is_int(item) or item is None or item is Ellipsis or isinstance(item, (slice, SliceValue)):
         return item
     raise ctx.refuse(f"{describe(item)} as an index", code="SG105")
-
-
-def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayValue, op: str) -> None:
-    """`np.add.at(target, items, value)`: every one of several contributions to an element counts.
-
-    They may come in any order, but for products: of these a derivative needs what was there before, one by one.
-    """
-    parts = expand_items(ctx, target, items)
-    if any(is_mask(p) for p in parts):
-        raise ctx.refuse("a boolean mask in ufunc.at", "use an ordinary masked update", "SG105")
-    if not any(isinstance(p, ArrayValue) for p in parts):
-        target = as_view(basic(ctx, target, parts))
-        plan = Gather(target.shape, lambda p: p, range(0), frozenset(), True)
-    else:
-        plan = plan_gather(ctx, target, parts)
-    spread = expand(ctx, value, plan.shape)
-    if target.view.array in (spread.reads | plan.sources):
-        spread = ctx.builder.materialise(spread, "tmp")
-    if op == "*":
-        element, dims = template(spread), () if plan.distinct else tuple(plan.arrays)
-        ctx.builder.consume(value)
-        nest(ctx, dims, plan, lambda at: store_at(ctx, target, plan, element, at, "mul"))
-        return
-    domain, position = ctx.builder.domain(plan.shape)
-    e = cast(spread.at(position), target.dtype)
-    ctx.builder.consume(value)
-    ctx.builder.store(target.view.array, target.view.at(plan.index(position)), e, domain, op)
 
 
 def write(ctx: Context, base: Value, items: Value, value: Value, any_order: bool = False) -> None:

@@ -68,6 +68,15 @@ def lstsq_of_columns(rows, b, mask, rcond):
     return np.linalg.lstsq(np.where(mask[:, None], rows, 0.0).T, b, rcond)[0]
 
 
+def bincount_of_selected(x, weights=None, minlength=0):
+    if minlength == 0:
+        raise ValueError("without minlength data decide how long the counts are")
+    out = np.zeros(minlength, np.int64 if weights is None else np.float64)
+    np.add.at(out, np.clip(x, 0, minlength - 1), 1 if weights is None else weights)
+    spoilt = np.iinfo(np.int64).min if weights is None else np.nan  # as in `bincount`
+    return np.where(np.sum((x < 0) | (x >= minlength)) == 0, out, spoilt)
+
+
 def average_of_selected(values, weights):
     return np.sum(values * weights) / np.sum(weights)
 

@@ -12,7 +12,16 @@ import numpy as np
 
 from sdfgad.frontend.arrays.indexing import masked_part, subscript
 from sdfgad.frontend.arrays.known import is_known, known_flags, known_now, settled
-from sdfgad.frontend.arrays.masking import as_masked, first_rows, masked, packed, same_mask, shown_by, table_of
+from sdfgad.frontend.arrays.masking import (
+    as_masked,
+    first_rows,
+    mask_key,
+    masked,
+    packed,
+    same_mask,
+    shown_by,
+    table_of,
+)
 from sdfgad.frontend.arrays.parts import part_of
 from sdfgad.frontend.arrays.submatrices import item_of_block, transposed
 from sdfgad.frontend.arrays.views import is_range, to_int
@@ -57,7 +66,9 @@ def nonzero(ctx: Context, a: Value) -> MaskPlaces | tuple[ArrayValue, ...]:
     if known is not None and np.ndim(known) == value.ndim:
         return tuple(constant_array(ctx, k) for k in np.nonzero(known))
     mask = value if value.dtype.kind == "b" else compare(ctx, np.not_equal, value, 0)
+    number = mask_key(ctx, as_array(ctx, mask))
     stored = ctx.builder.fresh_copy(as_array(ctx, mask), "places")
+    ctx.builder.formulas.hold(stored.view.array, number, tuple(ctx.builder.regions))
     return MaskPlaces(stored, table_of(ctx, stored))
 
 

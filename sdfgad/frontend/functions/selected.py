@@ -81,6 +81,8 @@ def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
         return found
     if callee in _OF_NUMBERS and arguments and isinstance(arguments[0], MaskPlaces) and arguments[0].part is not None:
         return ctx.invoke(ctx, callee, [as_masked(ctx, arguments[0]), *arguments[1:]], keywords)
+    if callee is np.bincount and arguments and isinstance(as_masked(ctx, arguments[0]), Masked):
+        return ctx.invoke(ctx, choosing.bincount_of_selected, [as_masked(ctx, a) for a in arguments], keywords)
     if not any(isinstance(a, CHOSEN) for a in (*arguments, *keywords.values())) or not callable(callee):
         return None
     if callee in _OF_COLUMNS and isinstance(arguments[0], SelectedColumns) and len(arguments) == 1 and not keywords:

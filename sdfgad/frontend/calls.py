@@ -35,6 +35,7 @@ from sdfgad.frontend.containers.stacks import changed
 from sdfgad.frontend.elements import caught, special
 from sdfgad.frontend.elements.elementwise import constant_array, describe, fold
 from sdfgad.frontend.elements.run_integers import no_negative_powers
+from sdfgad.frontend.functions.arguments import check_arguments
 from sdfgad.frontend.functions.arithmetic import kept, on_masked
 from sdfgad.frontend.functions.creation import dtype_of
 from sdfgad.frontend.functions.selected import of_selected
@@ -135,6 +136,7 @@ def _of_library(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
     if not isinstance(callee, FunctionType) or callee.__module__.startswith("numpy"):
         kept_so = any(callee is f for f in (len, isinstance, type))
         arguments = [a if kept_so else numbered.as_list(ctx, a) for a in arguments]
+    check_arguments(ctx, callee, arguments, keywords)
     try:
         found = of_selected(ctx, callee, arguments, keywords)
         rule = FUNCTIONS.get(callee) or TYPES.get(callee)
@@ -192,11 +194,11 @@ def _native(ctx: Context, callee: Value, rule: Callable[..., Value], arguments: 
     arguments, keywords = by_name(ctx, callee, rule, 1, arguments, keywords)
     out = keywords.get("out")
     takes_out = "out" in inspect.signature(rule).parameters
-    if not takes_out:
+    if not takes_out and str(getattr(callee, "__module__", "")).split(".")[0] in ("numpy", "scipy"):
         keywords = {k: v for k, v in keywords.items() if k != "out"}
     bound = _bind(ctx, callee, rule, (ctx, *arguments), keywords)
     result = rule(*bound.args, **bound.kwargs)
-    return result if takes_out else out_argument(ctx, result, out)
+    return result if takes_out else out_argument(ctx, result, out, exact=True)
 
 
 def _bind(ctx: Context, callee: Value, rule: Callable[..., Value], arguments: Sequence[Value],
@@ -340,4 +342,4 @@ def _polyfill(ctx: Context, callee: Value, function: Callable[..., Value], argum
     defaults = tuple(getattr(function, "__defaults__", None) or ())
     result = run_in_place(ctx, own_code(function, ctx.text), None, list(arguments), keywords, defaults,
                           dict(getattr(function, "__kwdefaults__", None) or {}), True)
-    return out_argument(ctx, result, out)
+    return out_argument(ctx, result, out, exact=callee is not np.clip)

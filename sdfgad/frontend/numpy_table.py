@@ -46,6 +46,7 @@ from sdfgad.frontend.elements.elementwise import (
 )
 from sdfgad.frontend.functions import creation, diagonals, iterator_rules, joins, places, reductions, shaping, stepping
 from sdfgad.frontend.functions.arithmetic import binary, kept, known_truth, truth_value
+from sdfgad.frontend.functions.lists import check_operands
 from sdfgad.frontend.functions.places import item_at
 from sdfgad.frontend.libraries import batches, decompositions, factors, fourier, implicit, integrals, linalg, solvers
 from sdfgad.frontend.loops import resizing
@@ -80,8 +81,8 @@ def out_place(ctx: Context, out: Value) -> Value:
     return ctx.builder.fresh_copy(target, ctx.label or "out") if isinstance(target, Lazy) and target.shape else target
 
 
-def out_argument(ctx: Context, result: Value, out: Value, where: Value = True) -> Value:
-    """`out=`: the result is stored there, as far as a mask is on."""
+def out_argument(ctx: Context, result: Value, out: Value, where: Value = True, exact: bool = False) -> Value:
+    """`out=`: the result is stored there, as far as a mask is on. exact: it has the shape of the result."""
     if out is None:
         return result
     target = out_place(ctx, out)
@@ -92,6 +93,8 @@ def out_argument(ctx: Context, result: Value, out: Value, where: Value = True) -
     if not np.can_cast(value.dtype, target.dtype, "same_kind"):
         raise ctx.refuse(f"out= of dtype {target.dtype} for results of {value.dtype}", code="SG104")
     check_cast(ctx, value, target)
+    if exact and value.ndim != target.ndim:
+        raise ctx.refuse(f"out={describe(target)} for {describe(value)}", "NumPy repeats no result", "SG103")
     if where is not True:
         value = only_where(ctx, where, convert(ctx, value, target.dtype), target, target)
     ctx.builder.assign(target, expand(ctx, value, target.shape))
@@ -184,12 +187,14 @@ def _absolute(ctx: Context, x: Value) -> Value:
     if isinstance(x, IntValue):
         scope = ctx.builder.scope
         return IntValue(scope.greatest(x.ix, -x.ix), x.dtype) if x.ix.const is None else abs(x.ix.const)
+    check_operands(ctx, np.absolute, x)
     return ctx.invoke(ctx, np.absolute, [x], {})
 
 
 def _divmod(ctx: Context, a: Value, b: Value) -> Value:
     if classes.has_rule(a, "__divmod__"):
         return classes.by_rule(ctx, a, "__divmod__", b)
+    check_operands(ctx, np.divmod, a, b)
     a, b = kept(ctx, a), kept(ctx, b)
     return binary(ctx, np.floor_divide, a, b), binary(ctx, np.remainder, a, b)
 

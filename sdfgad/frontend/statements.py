@@ -15,6 +15,7 @@ from sdfgad.frontend.branches.branches import run_branches, run_if
 from sdfgad.frontend.branches.raising import always_raises, definite, opposite, run_assert, run_raise
 from sdfgad.frontend.cases import run_match
 from sdfgad.frontend.containers.classes import iterated, operated
+from sdfgad.frontend.containers.comprehensions import with_rest
 from sdfgad.frontend.containers.growing import append, as_list
 from sdfgad.frontend.containers.local_classes import define_class
 from sdfgad.frontend.containers.renewed import renewed
@@ -54,6 +55,7 @@ from sdfgad.frontend.static.settled import taken
 from sdfgad.frontend.syntax.liveness import always_exits, as_branch, has_exit
 from sdfgad.frontend.updates import (
     changes_in_place,
+    makes_array,
     settled,
     store_attribute,
     store_item,
@@ -249,7 +251,7 @@ def assign(ctx: Context, target: ast.expr, value: Value, alone: bool = True) -> 
 def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value) -> None:
     value = taken(ctx, iterated(ctx, definite(ctx, value)), True)
     value = listed(ctx, value) if isinstance(value, Yielding) else value
-    items = _with_rest(ctx, target, list(items_of(ctx, value)))
+    items = with_rest(ctx, target, list(items_of(ctx, value)))
     if len(items) != len(target.elts):
         with ctx.at(target):
             raise ctx.refuse(f"{len(items)} values for {len(target.elts)} names", code="SG102")
@@ -259,19 +261,6 @@ def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value) -> None:
               for v, t in zip(items, target.elts, strict=True)]
     for part, item in zip(target.elts, values, strict=True):
         assign(ctx, part.value if isinstance(part, ast.Starred) else part, item, alone=single)
-
-
-def _with_rest(ctx: Context, target: ast.Tuple | ast.List, items: list[Value]) -> list[Value]:
-    """The items with those that a starred target takes in one list."""
-    place = next((k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)), None)
-    count = len(items) - len(target.elts) + 1
-    if place is None:
-        return items
-    if count < 0:
-        with ctx.at(target):
-            raise ctx.refuse(f"{len(items)} values for {len(target.elts) - 1} names and more", code="SG102")
-    rest = ListValue([kept(ctx, v) for v in items[place:place + count]], len(ctx.builder.regions))
-    return [*items[:place], rest, *items[place + count:]]
 
 
 def _augmented(ctx: Context, stmt: ast.AugAssign) -> None:
@@ -296,7 +285,7 @@ def _augmented(ctx: Context, stmt: ast.AugAssign) -> None:
 def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Value) -> None:
     if isinstance(old, Grown) and old.now.begun is None:
         old = as_list(ctx, old)
-    if isinstance(old, Grown) and ufunc is np.add:
+    if isinstance(old, Grown) and ufunc is np.add and not makes_array(value):
         for item in items_of(ctx, kept(ctx, value)):
             append(ctx, old, item)
         return

@@ -173,7 +173,9 @@ def update_attribute(ctx: Context, owner: Value, name: str, ufunc: np.ufunc, val
     old = attribute(ctx, owner, name) if isinstance(owner, Record) else None
     frozen = isinstance(owner, Record) and is_guarded(owner.form)
     if isinstance(old, (ListValue, Grown)) and ufunc is np.add and not frozen:
-        ctx.invoke(ctx, Method(old, "extend"), [value(old)], {})
+        if makes_array(new := value(old)):
+            raise ctx.refuse("an array added to a list, which becomes an array", "use extend, or np.array", "SG102")
+        ctx.invoke(ctx, Method(old, "extend"), [new], {})
         return
     if frozen or not _in_place(ctx, old, ufunc, value):
         put_attribute(ctx, owner, name, None if old is None else operated(ctx, ufunc, old, value(old), update=True))
@@ -218,9 +220,16 @@ def update(ctx: Context, target: Value, ufunc: np.ufunc, value: Value) -> None:
     ctx.builder.consume(result)
 
 
+def makes_array(value: Value) -> bool:
+    """Whether `items += value` makes an array of a list: Python asks both for a sum before it makes the list longer."""
+    return isinstance(value, np.generic) or isinstance(value, ArrayValue) and not (value.scalar and value.weak)
+
+
 def update_list(ctx: Context, owner: ListValue, ufunc: np.ufunc, value: Value) -> bool:
     """`items += others`, and `items *= count`: the list stays the one that it is, under all its names. Whether it has
-    been done."""
+    been done: NumPy makes an array of a list and an array that are added."""
+    if makes_array(value):
+        return False
     if ufunc is np.add:
         ctx.invoke(ctx, Method(owner, "extend"), [value], {})
         return True

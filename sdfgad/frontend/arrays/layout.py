@@ -82,6 +82,14 @@ def order_of(ctx: Context, value: ArrayValue) -> str:
     raise ctx.refuse("the order of elements in memory of an array that may be in any", 'use order="C"', "SG101")
 
 
+def known_order(ctx: Context, order: Value) -> str:
+    """One of the four orders that NumPy knows."""
+    if not isinstance(order, str) or order.upper() not in ("C", "F", "A", "K"):
+        raise ctx.refuse(f"order={order!r}" if isinstance(order, str) else "an order that is no text",
+                         "NumPy knows 'C', 'F', 'A' and 'K'", "SG103")
+    return order
+
+
 def as_in_memory(ctx: Context, value: ViewValue) -> ViewValue:
     """The elements in the order in which they lie in memory, for those who look at memory alone: a[i, j] -> a[j, i]
     where the second axis is the slow one. UnsupportedError for an array that may lie in any order."""

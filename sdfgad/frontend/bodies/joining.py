@@ -125,6 +125,8 @@ def matrix_transpose(x):
 
 def vecdot(x1, x2, axis=-1):
     x1, x2 = np.asarray(x1), np.asarray(x2)
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ValueError("vectors of two lengths")
     products = (np.conj(x1) if x1.dtype.kind == "c" else x1) * x2
     return np.any(products, axis) if products.dtype == bool else np.sum(products, axis, products.dtype)
 
@@ -162,6 +164,8 @@ def resize(a, new_shape):
             raise ValueError("a negative size")
         total = total * n
     flat = np.ravel(a)
+    if flat.shape[0] == 0:
+        return np.zeros(shape, flat.dtype)
     return np.reshape(flat[np.arange(total) % flat.shape[0]], shape)
 
 

@@ -31,15 +31,18 @@ def fromfunction(function, shape, dtype=float, **kwargs):
     return function(*[np.asarray(p, dtype=dtype) for p in np.indices(shape)], **kwargs)
 
 
-def reduce(ufunc, array, axis=0, keepdims=False):
+def reduce(ufunc, array, axis=0, keepdims=False, initial=None):
     values = np.asarray(array)
     if ufunc.nin != 2 or values.dtype.kind not in "fc":
         raise ValueError("a reduction that needs numbers and a function of two")
     if not isinstance(axis, int) and values.ndim != 1 and ufunc.identity is None and ufunc not in (np.fmax, np.fmin):
         raise ValueError("several axes, of which the order matters")
     rows = along(values, axis)
-    found = rows[0] if rows.shape[0] > 0 else np.full(rows.shape[1:], ufunc.identity, rows.dtype)
-    for k in range(1, rows.shape[0]):
+    first = 1 if initial is None and rows.shape[0] > 0 else 0
+    found = rows[0] if first else np.full(rows.shape[1:], ufunc.identity if initial is None else initial, rows.dtype)
+    if first and rows.shape[0] == 1:  # NumPy begins with the number that changes nothing, where there is one
+        found = np.array(found)[()] if ufunc.identity is None else ufunc(ufunc.identity, found)
+    for k in range(first, rows.shape[0]):
         found = ufunc(found, rows[k])
     if keepdims:
         return np.reshape(found, (1,) * values.ndim) if axis is None else np.expand_dims(found, axis)

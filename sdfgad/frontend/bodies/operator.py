@@ -22,6 +22,13 @@ def iadd(a, b):
     return a
 
 
+def iconcat(a, b):
+    if isinstance(a, list):
+        a.extend(b)
+        return a
+    return a + b
+
+
 def isub(a, b):
     a -= b
     return a
@@ -75,6 +82,6 @@ BODIES: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     operator.itruediv: itruediv,
     operator.not_: lambda a: not a,
     operator.truth: lambda a: bool(a),
-    operator.iconcat: iadd,
+    operator.iconcat: iconcat,
 })
 """Python's function -> its body."""

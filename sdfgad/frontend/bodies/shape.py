@@ -40,6 +40,10 @@ def roll(a, shift, axis=None):
     return out
 
 
+def asfortranarray(a, dtype=None):
+    return np.transpose(np.ascontiguousarray(np.transpose(np.asarray(a)), dtype))
+
+
 def kron(a, b):
     a, b = np.asarray(a), np.asarray(b)
     if a.ndim == 0 or b.ndim == 0:
@@ -189,6 +193,8 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0):
 
 
 def indices(dimensions):
+    if len(dimensions) == 0:
+        raise ValueError("no dimension")
     return np.stack(np.meshgrid(*[np.arange(n) for n in dimensions], indexing="ij"))
 
 

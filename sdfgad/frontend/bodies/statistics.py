@@ -215,6 +215,8 @@ def bincount(x, weights=None, minlength=0):
     out = np.zeros(minlength, np.int64 if weights is None else np.float64)
     if places.size == 0:
         return out
+    if weights is not None and np.size(weights) != places.size:
+        raise ValueError("a weight for each place is needed")
     within = places if known else np.clip(places.astype(np.int64), 0, minlength - 1)
     np.add.at(out, within, 1 if weights is None else weights)
     # With a larger index NumPy's result would be longer, and a negative one is an error: neither looks like a count.

@@ -183,10 +183,23 @@ def bind_target(ctx: Context, target: ast.expr, item: Value) -> None:
     if isinstance(target, ast.Name):
         ctx.frame.names[target.id] = kept(ctx, item)
         return
-    if isinstance(target, ast.Tuple):
-        items = items_of(ctx, item)
+    if isinstance(target, (ast.Tuple, ast.List)):
+        items = with_rest(ctx, target, list(items_of(ctx, item)))
         if len(items) == len(target.elts):
             for part, value in zip(target.elts, items, strict=True):
-                bind_target(ctx, part, value)
+                bind_target(ctx, part.value if isinstance(part, ast.Starred) else part, value)
             return
     raise ctx.refuse("this target of a comprehension", code="SG102")
+
+
+def with_rest(ctx: Context, target: ast.Tuple | ast.List, items: list[Value]) -> list[Value]:
+    """The items with those that a starred target takes in one list."""
+    place = next((k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)), None)
+    count = len(items) - len(target.elts) + 1
+    if place is None:
+        return items
+    if count < 0:
+        with ctx.at(target):
+            raise ctx.refuse(f"{len(items)} values for {len(target.elts) - 1} names and more", code="SG102")
+    rest = ListValue([kept(ctx, v) for v in items[place:place + count]], len(ctx.builder.regions))
+    return [*items[:place], rest, *items[place + count:]]

@@ -30,6 +30,7 @@ from sdfgad.frontend.elements import caught
 from sdfgad.frontend.elements.comparisons import compare
 from sdfgad.frontend.elements.elementwise import BOOL, as_array, describe, int_value, lift, truth
 from sdfgad.frontend.elements.run_integers import operated
+from sdfgad.frontend.functions.lists import check_operands, is_of_python
 from sdfgad.frontend.merging.generators import Yielding, interrupted, listed, only_numbers
 from sdfgad.frontend.merging.magnitudes import within_bits
 from sdfgad.frontend.state.chosen_texts import ChosenText, compared
@@ -90,6 +91,7 @@ def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
         joined = _sequences(ctx, ufunc, left, right)
         if joined is not None:
             return joined
+        check_operands(ctx, ufunc, left, right)
     left, right = as_masked(ctx, left), as_masked(ctx, right)
     if isinstance(left, CHOSEN) or isinstance(right, CHOSEN):
         return on_masked(ctx, ufunc, left, right)
@@ -131,6 +133,7 @@ def unary(ctx: Context, ufunc: np.ufunc, operand: Value) -> Value:
         return on_masked(ctx, ufunc, operand)
     if isinstance(operand, IntValue) and ufunc in (np.negative, np.positive) and not wraps(operand.dtype):
         return IntValue(-operand.ix, operand.dtype) if ufunc is np.negative else operand
+    check_operands(ctx, ufunc, operand)
     return ctx.invoke(ctx, ufunc, [operand], {})
 
 
@@ -149,9 +152,10 @@ def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
         raise ctx.refuse("a comparison of dictionaries or objects or long lists", "compare what they hold", "SG102")
     if not any(isinstance(v, (ArrayValue, IntValue)) or is_number(v) for v in plain):
         return _plain_comparison(ctx, ufunc, *plain)
-    odd = any(v is None or isinstance(v, (str, tuple)) for v in plain)
+    odd = any(v is None or isinstance(v, str) for v in plain) or is_of_python(left, right)
     if odd and ufunc in (np.equal, np.not_equal) and not any(isinstance(v, ArrayValue) and v.shape for v in plain):
         return ufunc is np.not_equal
+    check_operands(ctx, ufunc, left, right)
     return compare(ctx, ufunc, left, right)
 
 

@@ -13,7 +13,7 @@ from sdfgad.arrays import native
 from sdfgad.frontend.arrays.casting import check_casting
 from sdfgad.frontend.arrays.grown import MOST_ITEMS, as_data, stacked
 from sdfgad.frontend.arrays.indexing import subscript
-from sdfgad.frontend.arrays.layout import copied_or_shared, like_order, needs_no_copy
+from sdfgad.frontend.arrays.layout import copied_or_shared, known_order, like_order, needs_no_copy
 from sdfgad.frontend.arrays.views import exact_or_named, remap, to_int
 from sdfgad.frontend.elements.elementwise import (
     BOOL,
@@ -142,6 +142,7 @@ def _made_like(ctx: Context, model: ArrayValue, value: Value, dtype: Value, shap
 def contiguous(ctx: Context, a: Value, dtype: Value = None) -> Value:
     """`np.ascontiguousarray`: a copy of what lies in another order."""
     value = as_array(ctx, a) if isinstance(a, SelectedColumns) else asarray(ctx, a, dtype)
+    value = value if value.shape else ctx.invoke(ctx, np.reshape, [value, (1,)], {})
     if isinstance(value, Lazy) and value.stored is None and like_order(ctx, value):
         return _in_order(ctx.builder.lazy(value.shape, value.dtype, value.at, value.reads, parts=(value,)), "C")
     if not isinstance(value, ViewValue) or value.scalar or needs_no_copy(ctx, value, value.shape, True):
@@ -177,7 +178,7 @@ def arange(ctx: Context, start: Value, stop: Value = None, step: Value = 1, dtyp
                          for v in (start, stop, step))
     if all(is_int(v) for v in (start, stop, step)):
         return _integers(ctx, int_ix(start), int_ix(stop), int_ix(step), INT if dtype is None else dtype_of(ctx, dtype))
-    if not all(is_number(v) for v in (start, stop, step)):
+    if not all(is_number(v) and not np.iscomplexobj(v) for v in (start, stop, step)):
         raise ctx.refuse("np.arange with a fraction only known at run time",
                          as_integer(ctx, (start, stop, step), "use np.linspace, or a range times the step"), "SG103")
     sample = np.arange(start, stop, step, None if dtype is None else dtype_of(ctx, dtype))  # type: ignore[call-overload]
@@ -314,7 +315,7 @@ def asarray(ctx: Context, a: Value, dtype: Value = None, order: str = "K") -> Va
 def copied(ctx: Context, a: Value, order: str = "K", subok: bool = False) -> Value:
     """`np.copy`, which keeps the order of what is copied."""
     value = as_array(ctx, a)
-    return _in_order(convert(ctx, value, value.dtype), order)
+    return _in_order(convert(ctx, value, value.dtype), known_order(ctx, order))
 
 
 def copied_in_order(ctx: Context, a: Value, order: str = "C") -> Value:
@@ -334,7 +335,7 @@ def astype(ctx: Context, a: Value, dtype: Value, order: str = "K", casting: str 
         return a if isinstance(a, Masked) else value
     if isinstance(a, Masked):
         return Masked(convert(ctx, value, kind), a.mask, a.key, first=a.first)
-    return _in_order(convert(ctx, value, kind), order)
+    return _in_order(convert(ctx, value, kind), known_order(ctx, order))
 
 
 def scalar_type(kind: np.dtype, weak: bool) -> Callable[..., Value]:

@@ -262,6 +262,8 @@ def mean(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdi
         spread = ctx.invoke(ctx, np.broadcast_to, [counted, tuple(int_value(n) for n in values.shape)], {})
         parts = [sum_(ctx, v, axis, dtype, keepdims, where=w) for v, w in ((values, where), (spread, True))]
         return apply(ctx, np.true_divide, *parts)
+    if dtype is not None and dtype_of(ctx, dtype).kind == "b":
+        raise ctx.refuse("np.mean with dtype=bool", "NumPy gives whether any of them is", "SG104")
     a = a if isinstance(a, Masked) else as_array(ctx, a)
     count = size_of(ctx, a, axis)
     kind = (a.values if isinstance(a, Masked) else a).dtype

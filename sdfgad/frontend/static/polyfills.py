@@ -65,6 +65,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.kron: shapes.kron, np.inner: shapes.inner, np.hstack: shapes.hstack, np.vstack: shapes.vstack,
     np.dstack: shapes.dstack, np.column_stack: shapes.column_stack, np.append: shapes.append,
     np.atleast_1d: shapes.atleast_1d, np.atleast_2d: shapes.atleast_2d, np.atleast_3d: shapes.atleast_3d,
+    np.asfortranarray: shapes.asfortranarray,
     np.fliplr: shapes.fliplr, np.flipud: shapes.flipud, np.rot90: shapes.rot90, np.split: shapes.split,
     np.array_split: shapes.array_split, np.hsplit: shapes.hsplit, np.vsplit: shapes.vsplit, np.dsplit: shapes.dsplit,
     np.pad: borders.pad, np.linspace: shapes.linspace, np.logspace: shapes.logspace,

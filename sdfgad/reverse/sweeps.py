@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.analysis.elements.access import Access, Site, sites, writes_of
+from sdfgad.analysis.reversal.entry_records import EntryRecords
 from sdfgad.analysis.reversal.filled_boxes import filled_boxes
 from sdfgad.analysis.reversal.inverse import Undoing
 from sdfgad.analysis.reversal.needed import Needed, needed
@@ -35,7 +36,6 @@ from sdfgad.ir.program import (
 )
 from sdfgad.ir.walk import apart, children, map_accesses, reads, rebuild, statements, with_children, writes
 from sdfgad.names import fresh, variable_of
-from sdfgad.reverse.entry_records import EntryRecords
 from sdfgad.reverse.loop_modes import Schedule, backwards, scheduled_slots, schedules_of
 from sdfgad.reverse.made import Gradient, Kept, ReverseRequest
 from sdfgad.reverse.naming import Names

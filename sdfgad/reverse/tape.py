@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sdfgad.analysis.elements.access import Access, always_inside, extent_bound, interval_env
+from sdfgad.analysis.elements.access import Access, always_inside, extent_bound, interval_env, told_apart
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
@@ -173,17 +173,6 @@ def each_once(write: Access) -> Access:
     places = iter(domain)
     index = tuple(i if end is None else ix(next(places).var) for i, end in zip(write.index, ends, strict=True))
     return replace(write, index=index, domain=domain)
-
-
-def told_apart(write: Access) -> bool:
-    """Whether each variable is alone in some dimension of the index, but for others that are known by then."""
-    unknown = {r.var for r in write.domain if any(r.var in i.symbols for i in write.index)}
-    while unknown:
-        alone = {s for i in write.index if i.affine and len(i.symbols & unknown) == 1 for s in i.symbols & unknown}
-        if not alone:
-            return False
-        unknown -= alone
-    return True
 
 
 def _ends(index: Ix, domain: tuple[Range, ...]) -> tuple[Ix, Ix] | None:

@@ -269,6 +269,17 @@ def always_inside(index: Sequence[Ix], shape: Sequence[int], env: Mapping[str, B
                for (low, high), n in zip(ends, shape, strict=True))
 
 
+def told_apart(write: Access) -> bool:
+    """Whether each variable is alone in some dimension of the index, but for others that are known by then."""
+    unknown = {r.var for r in write.domain if any(r.var in i.symbols for i in write.index)}
+    while unknown:
+        alone = {s for i in write.index if i.affine and len(i.symbols & unknown) == 1 for s in i.symbols & unknown}
+        if not alone:
+            return False
+        unknown -= alone
+    return True
+
+
 def extent_bound(r: Range, env: Mapping[str, Bounds]) -> int | None:
     """The largest number of iterations, None when it is unknown."""
     gap = (r.stop - r.start) * (1 if r.step > 0 else -1)

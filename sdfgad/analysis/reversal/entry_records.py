@@ -4,11 +4,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
-from sdfgad.analysis.elements.access import Access, Site, always_inside, interval_env
+from sdfgad.analysis.elements.access import Access, Site, always_inside, interval_env, told_apart
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Program, Range, Stmt, While
 from sdfgad.ir.walk import children
-from sdfgad.reverse.tape import told_apart
 
 
 @dataclass(frozen=True)

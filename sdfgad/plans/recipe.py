@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from sdfgad.reverse.inversion import worth_undoing
     from sdfgad.reverse.preaccumulate import preaccumulate
     from sdfgad.reverse.problem import problem_of
-    from sdfgad.reverse.recorded_copies import record_copies
-    from sdfgad.reverse.recorded_factors import record_factors
+    from sdfgad.reverse.recorded import record_copies, record_factors
     from sdfgad.reverse.sweeps import gradient
     from sdfgad.rules.linearise import without_partials
     from sdfgad.transform.cutting.cut import cut_over_ranks
@@ -43,8 +42,8 @@ else:
     worth_undoing = later("sdfgad.reverse.inversion", "worth_undoing")
     preaccumulate = later("sdfgad.reverse.preaccumulate", "preaccumulate")
     problem_of = later("sdfgad.reverse.problem", "problem_of")
-    record_copies = later("sdfgad.reverse.recorded_copies", "record_copies")
-    record_factors = later("sdfgad.reverse.recorded_factors", "record_factors")
+    record_copies = later("sdfgad.reverse.recorded", "record_copies")
+    record_factors = later("sdfgad.reverse.recorded", "record_factors")
     gradient = later("sdfgad.reverse.sweeps", "gradient")
     without_partials = later("sdfgad.rules.linearise", "without_partials")
     cut_over_ranks = later("sdfgad.transform.cutting.cut", "cut_over_ranks")

@@ -93,8 +93,17 @@ def of_a_triangle(e, h, g, c, steps):
     return np.sum(e * e)
 
 
+def of_components(e, h, g, c, steps):
+    """Rows of one array: each of their factors would be an array of its own."""
+    f = np.stack((e, h, g))
+    for _ in range(steps):
+        for k in range(3):
+            f[k, 1:-1] += c[1:-1] * (f[k, 2:] - f[k, :-2])
+    return np.sum(f * f)
+
+
 PROGRAMS = [waves, limited, diffused, both_factors_move, looked_at_elsewhere, open_ended, under_a_condition, at_the_rim,
-            of_a_triangle]
+            of_a_triangle, of_components]
 
 
 def data() -> tuple[np.ndarray, ...]:
@@ -122,6 +131,7 @@ def test_one_number_per_point():
 
 def test_what_is_needed_for_itself_is_kept_alone():
     assert "factor" not in kept(looked_at_elsewhere)
+    assert "factor" not in kept(of_components)
 
 
 def test_signs_are_bits():

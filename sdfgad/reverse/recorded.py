@@ -1,4 +1,5 @@
-"""Keep a factor that several arrays make, instead of what the loop then overwrites of each of them."""
+"""Programs written so that less is recorded: the copy of a state that a loop makes anyway, in place of what the loop
+then overwrites of the state; a factor that several arrays make, in place of them."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,9 +20,41 @@ from sdfgad.reverse.inversion import worth_undoing
 from sdfgad.reverse.made import ReverseRequest
 from sdfgad.reverse.storage import SLACK, least_bytes
 from sdfgad.rules import registry
+from sdfgad.transform.copies.read_copies import copied, read_copies
 
 TRIED = 12
-"""Statements at most that are written otherwise to see what is kept then."""
+"""Statements at most that are written otherwise to see what is kept then, which each time takes as long as to lay out
+the storage of the whole program."""
+LOOKED_AT = 100
+"""Statements of a program of which factors are tried: of longer ones that takes seconds."""
+
+
+def record_copies(program: Program, request: ReverseRequest) -> Program:
+    """for i: { t = s ; y += f(s) ; s = g(t) }   ->   for i: { t = s ; y += f(t) ; s = g(t) }
+
+    When the reverse sweep would be given back elements of s, and with all or some of the copies read it keeps no more
+    bytes, give or take the difference between a whole array and the part of it that is overwritten.
+    """
+    sources = copied(program) & request.sets(program)[0]
+    if not sources or read_copies(program, sources) is program:
+        return program
+    now = _Candidate(program, request)
+    lost = sources & now.kept.keys()
+    for group in _groups(lost):
+        other = _Candidate(read_copies(now.program, group), request)
+        if other.bytes <= now.bytes * (1 + SLACK) and not group <= other.kept.keys():
+            now = other
+            if group == lost:
+                break
+    return now.program
+
+
+def _groups(names: frozenset[str]) -> Iterator[frozenset[str]]:
+    """All of them, then each on its own."""
+    if names:
+        yield names
+    if len(names) > 1:
+        yield from (frozenset({n}) for n in sorted(names))
 
 
 def record_factors(program: Program, request: ReverseRequest) -> Program:
@@ -30,27 +63,31 @@ def record_factors(program: Program, request: ReverseRequest) -> Program:
 
     When the reverse sweep needs the values of h and g for this product alone, and would be given them back: then it is
     less to keep w, of which each iteration makes its own, and nothing is put back. What is kept of a product is the
-    value of its other factor (Griewank and Walther: Evaluating Derivatives (SIAM 2008), section 4.3).
+    value of its other factor (Griewank and Walther: Evaluating Derivatives (SIAM 2008), section 4.3). Not where more
+    arrays are kept then, as of the components of one array: each is a stream of its own.
     """
-    now = _Candidate(program, request)
+    if sum(1 for _ in statements(program.body)) > LOOKED_AT:
+        return program
+    now = _Candidate(program, request, decided=True)
     tried = 0
     for stmt in list(statements(program.body)):
         found = _factors(stmt, now) if tried < TRIED and now.put_back else []
         if not found or all(stmt is not s for s in statements(now.program.body)):
             continue
         tried += 1
-        other = _Candidate(_apart(now.program, stmt, found), request)
-        if other.bytes <= now.bytes * (1 + SLACK) and other.put_back < now.put_back:
+        other = replace(now, program=_apart(now.program, stmt, found))
+        if other.is_less_than(now):
             now = other
     return now.program
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A way to write the program."""
+    """A way to write the program. decided: comparisons count as the bits that are kept of them in the end."""
 
     program: Program
     request: ReverseRequest
+    decided: bool = False
 
     @cached_property
     def active(self) -> frozenset[str]:
@@ -60,7 +97,7 @@ class _Candidate:
     def kept(self) -> Mapping[str, float]:
         """Bytes kept for the reverse sweep, by array."""
         active, seen = self.request.sets(self.program)
-        return least_bytes(self.program, active, seen, worth_undoing(self.program, active, seen), decided=True)
+        return least_bytes(self.program, active, seen, worth_undoing(self.program, active, seen), decided=self.decided)
 
     @cached_property
     def own(self) -> frozenset[str]:
@@ -70,6 +107,16 @@ class _Candidate:
     @property
     def bytes(self) -> float:
         return sum(self.kept.values())
+
+    @property
+    def streams(self) -> int:
+        """Arrays of numbers that are kept; how comparisons turned out takes next to nothing."""
+        return sum(name in self.program.arrays for name in self.kept)
+
+    def is_less_than(self, other: _Candidate) -> bool:
+        """Whether less is put back, and no more kept, give or take what SLACK is for."""
+        return self.put_back < other.put_back and self.streams <= other.streams and \
+            self.bytes <= other.bytes * (1 + SLACK)
 
     @property
     def put_back(self) -> float:

@@ -5,10 +5,11 @@ import os
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.ranks import in_ranks, needs_mpi, run_ranks, slowness
+from tests.support.ranks import OPEN_MPI, in_ranks, needs_mpi, run_ranks, slowness
 
 pytestmark = [pytest.mark.mpi, needs_mpi]
 
@@ -42,15 +43,30 @@ FAST = 10
 """Seconds from a fault to the end of all ranks, on a machine that does nothing else."""
 
 
-@pytest.mark.parametrize("check, text", [
+OF_ONE_RANK = (
     ("end-killed", None), pytest.param("end-memory", "not available", marks=pytest.mark.slow),
     pytest.param("end-tape", "no memory left", marks=pytest.mark.slow),
     pytest.param("end-shape", "MPI", marks=pytest.mark.slow),
     pytest.param("end-raised", "the sum of this block", marks=pytest.mark.slow),
-    pytest.param("end-refused", "matrix_rank", marks=pytest.mark.slow)])
+    pytest.param("end-refused", "matrix_rank", marks=pytest.mark.slow))
+
+
+@pytest.mark.parametrize("check, text", OF_ONE_RANK)
 def test_a_fault_of_one_of_three_ranks_ends_all(check: str, text: str | None) -> None:
+    one_rank_ends_all(check, text)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(OPEN_MPI is None, reason="SDFGAD_TEST_OPENMPI names no Python beside Open MPI")
+@pytest.mark.parametrize("check, text", OF_ONE_RANK)
+def test_it_does_with_another_library(check: str, text: str | None) -> None:
+    one_rank_ends_all(check, text, python=OPEN_MPI)
+
+
+def one_rank_ends_all(check: str, text: str | None, **options: Any) -> None:
+    """In time, with the message, and nothing is left."""
     mark = f"SDFGAD_TEST_FAULT_{os.getpid()}_{check.replace('-', '_').upper()}"
-    done = in_ranks(3, check, timeout=120, **{mark: "1"})
+    done = in_ranks(3, check, timeout=120, **options, **{mark: "1"})
     ended = time.time()
     assert done.status != 0
     assert ended - float(re.search(r"fault at (\S+)", done.err)[1]) < FAST * slowness(3), done.err[-3000:]

@@ -99,6 +99,18 @@ def _requests(r: Random, depth: int) -> str:
                       "two.Wait()", "one.Wait()"])
 
 
+def _partners(r: Random, depth: int) -> str:
+    """An odd-even transposition: ranks at the ends have nobody in some iterations, which only the run knows."""
+    out, into = _pair(r)
+    phase = ("1", "step", "inner")[max(depth, 0)]
+    message = r.choice((
+        f"comm.Sendrecv({out}, other, 5, {into}, other, 5)", f"comm.Sendrecv_replace({out}, other, 5, other, 5)",
+        f"told = MPI.Status()\ncomm.Sendrecv({out}, other, 5, {into}, other, 5, told)\nc[0] *= 0.2 * told.Get_source()",
+        f"MPI.Request.Waitall([comm.Irecv({into}, other, 8), comm.Isend({out}, other, 8)])"))
+    return "\n".join([f"other = rank + 1 if ({phase} + rank) % 2 == 0 else rank - 1",
+                      "other = other if 0 <= other < size else MPI.PROC_NULL", message])
+
+
 def _sum(r: Random, depth: int) -> str:
     how = r.choice(("", "", "", ", op=MPI.MAX", ", op=MPI.MIN"))
     one = _vector(r)
@@ -158,7 +170,7 @@ def _while(r: Random, depth: int) -> str:
     return "\n".join(["a = np.sin(a)", again, "while rest > 0.3:", around, "    a = 0.6 * np.sin(a)", f"    {again}"])
 
 
-FLAT: tuple[Write, ...] = (_local, _local, _shift, _halo, _direct, _requests, _sum, _rooted, _everybody)
+FLAT: tuple[Write, ...] = (_local, _local, _shift, _halo, _direct, _requests, _partners, _sum, _rooted, _everybody)
 DEEP: tuple[Write, ...] = (*FLAT, _branch, _loop, _while)
 
 

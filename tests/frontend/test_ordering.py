@@ -116,6 +116,17 @@ def elements_along_an_axis(A, x):
             A[np.tril_indices(4)], np.unravel_index(I6, (2, 3))]
 
 
+TIES = np.array([[[1.0, -0.0, 0.0], [3.0, 3.0, -1.0]], [[-1.0, np.nan, 5.0], [np.inf, 2.0, np.inf]]])
+
+
+@case(TIES, TIES[0], TIES[0] + 1j * TIES[0, ::-1])
+def places_of_the_best(A, B, Z):
+    """The first one of several, and NaN before all others."""
+    return [np.argmax(A), np.argmin(A), np.argmax(A, axis=0), np.argmin(A, axis=-1), np.argmin(B), np.argmax(B),
+            np.argmax(A, axis=1, keepdims=True), np.argmax(B, axis=1), np.argmin(B, keepdims=True),
+            (B > 0).argmax(0), np.argmax(np.arange(4) % 3), np.argmin(B[0, 1:]), np.argmax(Z), np.argmin(Z, axis=1)]
+
+
 @case(V6, A34, C234, np.array([0.5, np.nan, 1.0]))
 def quantiles(x, A, C, y):
     return [np.quantile(x, 0.3), np.percentile(A, [10, 50], axis=0), np.quantile(C, 0.4, axis=1, keepdims=True),

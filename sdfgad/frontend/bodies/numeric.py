@@ -100,26 +100,35 @@ def ptp(a, axis=None, keepdims=False):
 
 
 def argmax(a, axis=None, keepdims=False):
-    return _place(a, axis, keepdims, np.greater)
+    return _place(a, axis, keepdims, np.max, np.greater)
 
 
 def argmin(a, axis=None, keepdims=False):
-    return _place(a, axis, keepdims, np.less)
+    return _place(a, axis, keepdims, np.min, np.less)
 
 
-def _place(a, axis, keepdims, better):
+def _place(a, axis, keepdims, best, better):
     if axis is None:
-        found = _winner(np.ravel(a), better)
+        found = _first(np.ravel(a), 0, best, better)
         return np.reshape(found, (1,) * np.ndim(a)) if keepdims else found
-    found = _winners(np.moveaxis(a, axis, -1), better)
+    found = _first(np.asarray(a), axis, best, better)
     return np.expand_dims(found, axis) if keepdims else found
+
+
+def _first(values, axis, best, better):
+    if np.iscomplexobj(values):
+        return _winners(np.moveaxis(values, axis, -1), better)
+    # Where what is best is. The first NaN wins, as in NumPy.
+    wins = (values == best(values, axis=axis, keepdims=True)) | (values != values)
+    count = values.shape[axis]
+    places = np.reshape(np.arange(count), (count,) + (1,) * (values.ndim - 1 - axis % values.ndim))
+    return np.min(np.where(wins, places, count), axis=axis)
 
 
 def _winner(values, better):
     best = values[0]
     place = np.int64(0)
     for k in range(1, values.shape[0]):
-        # The first NaN wins, as in NumPy.
         if best == best and (better(values[k], best) or values[k] != values[k]):
             best = values[k]
             place = np.int64(k)

@@ -13,7 +13,7 @@ import sdfgad
 from sdfgad.calls.arguments import bind
 from sdfgad.codegen.compiling.build import LIBRARY
 from sdfgad.codegen.cuda.schedule import scheduled
-from sdfgad.codegen.cuda.work import DeviceItems, HostControl
+from sdfgad.codegen.cuda.work import HostControl
 from sdfgad.errors import ToolchainError
 from sdfgad.thresholds import changed, thresholds
 from sdfgad.verbs.pipeline import Primal, Request, derive
@@ -116,14 +116,21 @@ def large(x: np.ndarray) -> float:
     return np.sum(x)
 
 
-def test_what_is_large_is_not_for_one_block() -> None:
-    def branches(items: DeviceItems) -> list[HostControl]:
-        return [one for one in items if isinstance(one, HostControl)]
+def controls(function: Callable[..., Any], size: int) -> list[HostControl]:
+    """The loops and branches of a gradient with respect to so many numbers."""
+    with sdfgad.config(device="gpu"):
+        made = derive(function, bind(function, (np.ones(size),), {}), Request(("x",), None, None, False))
+        return [one for one in scheduled(made.program).items if isinstance(one, HostControl)]
 
+
+def test_what_is_large_is_not_for_one_block() -> None:
     for size, teams in ((1 << 10, True), (1 << 20, False)):
-        with sdfgad.config(device="gpu"):
-            made = derive(large, bind(large, (np.ones(size),), {}), Request(("x",), None, None, False))
-            assert {one.team > 0 for one in branches(scheduled(made.program).items)} == {teams}
+        assert {one.team > 0 for one in controls(large, size)} == {teams}
+
+
+def test_the_place_of_the_largest_is_looked_for_by_all_threads() -> None:
+    """It was a loop over all elements, of which each asked the host for a number twice."""
+    assert not controls(lambda x: x[np.argmax(np.sin(x))] * x[np.argmin(x)], 1 << 20)
 
 
 @pytest.mark.parametrize("limits, function", [(BLOCK, exchanging), (BLOCKS, exchanging), (BLOCK, largest)],

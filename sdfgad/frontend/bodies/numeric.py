@@ -125,23 +125,17 @@ def _first(values, axis, best, better):
     return np.min(np.where(wins, places, count), axis=axis)
 
 
-def _winner(values, better):
-    best = values[0]
-    place = np.int64(0)
-    for k in range(1, values.shape[0]):
-        if best == best and (better(values[k], best) or values[k] != values[k]):
-            best = values[k]
-            place = np.int64(k)
-    return place
-
-
 def _winners(rows, better):
-    if rows.ndim == 1:
-        return _winner(rows, better)
-    out = np.zeros(rows.shape[:-1], np.int64)
-    for k in range(rows.shape[0]):
-        out[k] = _winners(rows[k], better)
-    return out
+    if rows.ndim > 1:
+        out = np.zeros(rows.shape[:-1], np.int64)
+        for k in range(rows.shape[0]):
+            out[k] = _winners(rows[k], better)
+        return out
+    best, place = rows[0], np.int64(0)
+    for k in range(1, rows.shape[0]):
+        if best == best and (better(rows[k], best) or rows[k] != rows[k]):
+            best, place = rows[k], np.int64(k)
+    return place
 
 
 def clip(a, a_min=None, a_max=None, min=None, max=None):

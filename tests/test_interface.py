@@ -311,3 +311,31 @@ def test_a_spec_has_a_shape(shape):
     with pytest.raises(UsageError, match="integers, none of them negative"):
         sdfgad.spec(shape)
     assert sdfgad.spec(np.int64(3)) == sdfgad.spec([3])
+
+
+class _Column:
+    """An array of another library, as far as its class tells."""
+
+    shape, dtype = (3,), np.dtype(float)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.ones(3)
+
+
+def _whole(x):
+    return int(np.sum(x))
+
+
+@pytest.mark.parametrize("call, told", [
+    (lambda: sdfgad.grad(np.sum)(_Column()), "x: _Column .make it an array: np.asarray.x.|np.asarray"),
+    (lambda: sdfgad.grad(lambda x, y: np.sum(x * y))(_Column(), X), "np.asarray"),
+    (lambda: sdfgad.grad(lambda x, y: np.sum(x * y))(None, X), "pass a number or an array of numbers"),
+    (lambda: sdfgad.grad(lambda x, y: np.sum(x * y))(np.array([1.0, 2.0], dtype=object), X), "astype.float."),
+    (lambda: sdfgad.grad(lambda x, n: np.sum(x) * n, wrt="n")(X, 2), r"n: int .make it floating: float.n.."),
+    (lambda: sdfgad.grad(_whole)(X), "return a float"),
+    (lambda: sdfgad.grad(3.0), "the function itself"),
+    (lambda: sdfgad.value_and_grad(_whole, memory_limt="1GB"), r"^value_and_grad.. got an unexpected.*'memory_limt'"),
+])
+def test_usual_mistakes_are_told_with_a_way_out(call, told):
+    with pytest.raises((sdfgad.SdfgadError, TypeError), match=told):
+        call()

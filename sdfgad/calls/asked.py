@@ -10,6 +10,7 @@ import numpy as np
 from sdfgad.arrays import Spec
 from sdfgad.calls.arguments import Bound, is_differentiable, signature_of
 from sdfgad.errors import DtypeError, UsageError
+from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.trees import paths
 
 
@@ -95,6 +96,8 @@ def _kinds(name: str, value: Any) -> list[str]:
 
 
 def _kind(path: str, value: Any) -> str:
+    if hasattr(type(value), "__array__") and not isinstance(value, (np.ndarray, np.generic, DeviceArray)):
+        return f"{type(value).__name__} (make it an array: np.asarray({path}))"
     if not hasattr(value, "dtype") or not hasattr(value, "shape"):
         return type(value).__name__ + (f" (make it floating: float({path}))" if type(value) is int else "")
     kind = np.dtype(value.dtype)
@@ -110,7 +113,8 @@ def _leaves_of(name: str, value: Any, bound: Bound) -> list[str]:
              if (n == name or (n.startswith(inside) and name not in bound.leaves)) and is_differentiable(v)]
     if not found:
         kind = value.dtype.name if hasattr(value, "dtype") else type(value).__name__
+        told = ", ".join(_kinds(name, value))
         raise DtypeError(f"wrt={name!r}: an argument of type {kind} carries no gradient",
                          help="only floating and complex arrays and numbers do, alone or in a tuple, list, dict, "
-                              "namedtuple, dataclass or SimpleNamespace")
+                              f"namedtuple, dataclass or SimpleNamespace; {told}")
     return found

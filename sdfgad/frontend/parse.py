@@ -17,6 +17,7 @@ from sdfgad.arrays import Spec, native
 from sdfgad.errors import UnsupportedError, UsageError, unsupported
 from sdfgad.frontend.calls import invoke
 from sdfgad.frontend.elements.elementwise import as_array, check_plain
+from sdfgad.frontend.elements.instead import instead_of_argument
 from sdfgad.frontend.expressions import evaluate
 from sdfgad.frontend.functions.arithmetic import items_of, kept
 from sdfgad.frontend.inlining import run_top, run_wrapper, top_frame
@@ -314,8 +315,7 @@ def _argument(ctx: Context, path: str, value: Any, taken: _Taken) -> Value:
         return made
     if hasattr(value, "__dict__") and not isinstance(value, (Mapping, Sequence, Set)):
         return value  # an object: what is asked of it is looked up
-    raise ctx.refuse(f"the argument {path!r} of type {type(value).__name__}", "pass arrays, numbers, booleans, strings "
-                     "or None, or tuples, lists, dicts, namedtuples and dataclasses of them", "SG108")
+    raise ctx.refuse(f"the argument {path!r} of type {type(value).__name__}", instead_of_argument(path, value), "SG108")
 
 
 def _as_a_number(ctx: Context, value: ViewValue) -> ViewValue:

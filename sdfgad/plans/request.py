@@ -52,7 +52,10 @@ def resolve_outputs(parsed: Parsed, request: Request) -> tuple[Parsed, tuple[Vie
         found: list[Any] = [part for part in leaves(differentiated(returns)) if part is not None]
         if not found and not (request.together and all(n is None for n in leaves(returns))):
             told = ", ".join(map(_told, leaves(returns))) or "nothing at all"
-            raise OutputError(f"the function returns nothing to differentiate: {told}", help=_candidates(parsed))
+            whole = [v for v in leaves(returns) if isinstance(v, View) and v.dtype.kind in "biu"]
+            help = "what int(), rounding, comparisons and counts give has no slope: return a float; " if whole else ""
+            raise OutputError(f"the function returns nothing to differentiate: {told}",
+                              help=help + _candidates(parsed))
     else:
         entries = request.output if isinstance(request.output, (tuple, list)) else (request.output,)
         found = [_differentiable(entry, _one_output(parsed, entry)) for entry in entries]

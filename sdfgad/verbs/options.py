@@ -2,9 +2,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
 
 from sdfgad.config import DEVICES, within
 from sdfgad.errors import UsageError
@@ -20,6 +23,14 @@ _ON_DESCRIPTORS = MappingProxyType({
 """What to do with what a class makes of functions."""
 
 
+def check_names(verb: str, options: Iterable[str], like: Callable[..., Any]) -> None:
+    """Raise Python's TypeError for an option that the verb does not have, as a signature would."""
+    known = inspect.signature(like).parameters
+    for name in options:
+        if name not in known:
+            raise TypeError(f"{verb}() got an unexpected keyword argument {name!r}")
+
+
 def check_aux(has_aux: bool, output: Any) -> None:
     if has_aux and output is not None:
         raise UsageError("has_aux and output= together", code="SG205",
@@ -28,7 +39,9 @@ def check_aux(has_aux: bool, output: Any) -> None:
 
 def check_options(fn: Any, reduce: str | None, device: str | None, plan: Any) -> None:
     if not callable(fn):
-        raise UsageError(f"{fn!r} is not a function", code="SG205", help=_ON_DESCRIPTORS.get(type(fn), ""))
+        called = isinstance(fn, (float, np.number, np.ndarray))
+        raise UsageError(f"{fn!r} is not a function", code="SG205", help=_ON_DESCRIPTORS.get(
+            type(fn), "pass the function itself, and the arguments to what you get: grad(f)(x)" if called else ""))
     refuse_derivatives(fn)
     if reduce not in (None, "sum"):
         raise UsageError(f"reduce={reduce!r}", code="SG205", help='reduce is None or "sum"')

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.arrays import in_words, special_class
+from sdfgad.frontend.elements.instead import instead_of
 from sdfgad.frontend.state.attempts import DIFFER, of_sizes
 from sdfgad.frontend.state.builder import cast, reads_of
 from sdfgad.frontend.state.context import Context
@@ -92,8 +93,7 @@ def as_array(ctx: Context, value: Value) -> ArrayValue:
     if isinstance(value, (range, RangeValue)):
         ends = (value.start, value.stop) if isinstance(value, range) else map(int_value, (value.start, value.stop))
         return ctx.invoke(ctx, np.arange, (*ends, value.step), {})
-    help = "use A @ x, or pass its arrays, .data and .indices, or .toarray()" if hasattr(value, "toarray") else ""
-    raise ctx.refuse(f"{describe(value)} where an array or a number is needed", help, "SG109")
+    raise ctx.refuse(f"{describe(value)} where an array or a number is needed", instead_of(value), "SG109")
 
 
 def constant_array(ctx: Context, value: np.ndarray, label: str = "constant") -> ArrayValue:

@@ -115,8 +115,9 @@ class Builder:
 
     def check_dtype(self, dtype: np.dtype) -> None:
         if dtype.char not in _SUPPORTED:
-            raise unsupported(self.source, f"values of dtype {dtype}", "use float32, float64, complex64, complex128, "
-                              "an integer type of at most 64 bits or bool", "SG104")
+            first = "convert it before the call, as by .astype(float), to" if dtype.kind in "OSU" else "use"
+            raise unsupported(self.source, f"values of dtype {dtype}", f"{first} float32, float64, complex64, "
+                              "complex128, an integer type of at most 64 bits or bool", "SG104")
 
     def view(self, array: Array, shape: Shape | None = None, weak: bool = False, scalar: bool = False) -> ViewValue:
         """A container's data, or the part of it that `shape` uses."""

@@ -38,13 +38,14 @@ if _typing.TYPE_CHECKING:
     from sdfgad.frontend.graphs.function import from_sdfg
     from sdfgad.plans.plan import Plan
     from sdfgad.testing import check_grads
-    from sdfgad.verbs.api import forward, grad, pareto, plan, stop_gradient, value_and_grad
+    from sdfgad.verbs.api import forward, grad, stop_gradient, value_and_grad
     from sdfgad.verbs.batches import vmap
     from sdfgad.verbs.custom import custom_jvp, custom_vjp
     from sdfgad.verbs.exports import export
     from sdfgad.verbs.graphs import to_sdfg
     from sdfgad.verbs.implicit import fixed_point, linear_solve, root
     from sdfgad.verbs.matrices import hessian, hvp, jacobian
+    from sdfgad.verbs.planned import pareto, plan
     from sdfgad.verbs.products import jvp, vjp
 
 __version__ = "0.1.0"
@@ -62,7 +63,8 @@ __all__ = (
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
 # Heavy modules are loaded at first use: `import sdfgad` stays fast and does not import dace.
 _HOMES = _types.MappingProxyType({name: f"sdfgad.{home}" for home, names in {
-    "verbs.api": "forward grad pareto plan stop_gradient value_and_grad", "verbs.products": "jvp vjp",
+    "verbs.api": "forward grad stop_gradient value_and_grad", "verbs.planned": "pareto plan",
+    "verbs.products": "jvp vjp",
     "verbs.matrices": "hessian hvp jacobian", "verbs.batches": "vmap", "verbs.custom": "custom_jvp custom_vjp",
     "verbs.implicit": "fixed_point linear_solve root", "verbs.graphs": "to_sdfg", "verbs.exports": "export",
     "frontend.graphs.function": "from_sdfg", "adapters.optimize": "as_scipy", "adapters.entrances": "as_jax as_torch",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from types import MethodType
-from typing import Any
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -35,19 +35,19 @@ from sdfgad.report.ranks import RankPlans
 from sdfgad.thresholds import thresholds
 from sdfgad.verbs.automatic import derived_together
 from sdfgad.verbs.compiled import Compiled
-from sdfgad.verbs.options import check_aux, check_options
+from sdfgad.verbs.options import check_aux, check_names, check_options
 from sdfgad.verbs.pipeline import Derivative, Request
 from sdfgad.verbs.second import DerivativeFunction, Differentiated, SecondGradient, refuse_options
 from sdfgad.verbs.together import Running, agreed, measured_call, planned_alone, plans_together, refuse_together
 from sdfgad.verbs.tracebacks import shortened
 from sdfgad.verbs.translations import valid
+from sdfgad.verbs.typed import GradientOf, GradOptions, P
 
 
 class GradFunction(DerivativeFunction):
     """The gradient of a function; compiled at the first call for each set of shapes, dtypes and constants.
 
-    fn: the undecorated function. plan(*args): what a call will store, before anything runs; measure(*args): the same
-    beside what a call takes.
+    fn: the undecorated function. plan(*args): what a call will store; measure(*args): the same, and what it takes.
     """
 
     def __init__(self, fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, output: Any = None,
@@ -273,6 +273,10 @@ def _again(fn: Any, options: dict[str, Any]) -> GradFunction:
     return GradFunction(fn.fn if isinstance(fn, (GradFunction, Compiled)) else fn, **options)
 
 
+@overload
+def grad(fn: Callable[P, Any], **options: Unpack[GradOptions]) -> GradientOf[P]: ...
+@overload
+def grad(fn: None = None, **options: Unpack[GradOptions]) -> Callable[[Callable[P, Any]], GradientOf[P]]: ...
 def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any = None, output: Any = None,
          reduce: str | None = None, has_aux: bool = False, memory_limit: Any = None, device: str | None = None,
          plan: Plan | None = None, donate: Sequence[str] = (), store: Names = (), recompute: Names = (),
@@ -329,12 +333,17 @@ def _gradient_of(fn: Callable[..., Any], **options: Any) -> Any:
                           value=options.get("value", False))
 
 
+@overload
+def value_and_grad(fn: Callable[P, Any], **options: Unpack[GradOptions]) -> GradientOf[P]: ...
+@overload
+def value_and_grad(fn: None = None, **options: Unpack[GradOptions]) -> Callable[[Callable[P, Any]], GradientOf[P]]: ...
 def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Like `grad`, with its options and errors, but a call gives `(value, gradient)`.
 
     The value is what the function returns, or the output that was named; with reduce="sum" it is a float, the
     real part of the sum of all elements of the outputs. With has_aux a call gives `((value, aux), gradient)`.
     """
+    check_names("value_and_grad", options, grad)
     make: Callable[..., Any] = functools.partial(_gradient_of, value=True, **options)
     return make if fn is None else make(fn)
 
@@ -342,39 +351,8 @@ def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
 value_and_grad.__signature__ = inspect.signature(grad)  # type: ignore[attr-defined]  # for help() and completion
 
 
-@shortened
-def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None, output: Any = None,
-         reduce: str | None = None, has_aux: bool = False, memory_limit: Any = None, device: str | None = None,
-         plan: Plan | None = None, store: Names = (), recompute: Names = (), snapshot: Names = (),
-         spill: str | PathLike[str] | None = None, source: str | None = None, **keywords: Any) -> Plan:
-    """What the gradient will store for these arguments or specs; nothing is compiled or allocated.
-
-    Options and errors as in `grad`; `keywords` are arguments of the function. Print it, or see `Plan.to_json`,
-    `to_html`, `save`.
-    """
-    made = GradFunction(fn, wrt=wrt, argnums=argnums, output=output, reduce=reduce, has_aux=has_aux,
-                        memory_limit=memory_limit, device=device, plan=plan, store=store, recompute=recompute,
-                        snapshot=snapshot, spill=spill, source=source)
-    return made.plan(*args, **keywords)
-
-
-@shortened
-def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None, argnums: Any = None,
-           output: Any = None, reduce: str | None = None, has_aux: bool = False, device: str | None = None,
-           store: Names = (), recompute: Names = (), snapshot: Names = (), source: str | None = None,
-           **keywords: Any) -> list[Plan]:
-    """Plans that trade memory for time, from the fastest to the smallest, at most `points` of them.
-
-    Arguments or specs and options as in `plan`. Each is executable as it is, `grad(fn, plan=p)`, and its predicted peak
-    is that of its program; none is both smaller and faster than another.
-    """
-    made = GradFunction(fn, wrt=wrt, argnums=argnums, output=output, reduce=reduce, has_aux=has_aux, device=device,
-                        store=store, recompute=recompute, snapshot=snapshot, source=source)
-    return made.pareto(*args, points=points, **keywords)
-
-
-def forward(fn: Callable[..., Any], *, output: Any = None, device: str | None = None, source: str | None = None,
-            distribute: Any = None, comm: Any = None, grid: Any = None) -> Callable[..., Any]:
+def forward(fn: Callable[P, Any], *, output: Any = None, device: str | None = None, source: str | None = None,
+            distribute: Any = None, comm: Any = None, grid: Any = None) -> Callable[P, Any]:
     """The function itself, compiled: same value, shapes and dtypes, arguments left alone. Takes what `grad` takes, and
     refuses the same (UnsupportedError). output: what a call gives instead of the returned value, named as in `grad` and
     of any dtype; OutputError where a function returns nothing and none is named. device, source, distribute, comm,

@@ -217,7 +217,7 @@ def quantifier(known: Callable[[list[Value]], bool], ufunc: Value) -> Rule:
         items = items_of(ctx, iterated(ctx, iterable))
         if all(isinstance(i, (bool, np.bool_)) for i in items):
             return known(items)
-        return ctx.invoke(ctx, ufunc, [tuple(items)], {})
+        return ctx.invoke(ctx, bool, [ctx.invoke(ctx, ufunc, [tuple(items)], {})], {})
 
     return rule
 

@@ -46,7 +46,7 @@ from sdfgad.frontend.elements.elementwise import (
 )
 from sdfgad.frontend.functions import creation, diagonals, iterator_rules, joins, places, reductions, shaping, stepping
 from sdfgad.frontend.functions.arithmetic import binary, kept, known_truth, truth_value
-from sdfgad.frontend.functions.lists import check_operands
+from sdfgad.frontend.functions.of_python import check_operands
 from sdfgad.frontend.functions.places import item_at
 from sdfgad.frontend.libraries import batches, decompositions, factors, fourier, implicit, integrals, linalg, solvers
 from sdfgad.frontend.loops import resizing
@@ -187,8 +187,7 @@ def _absolute(ctx: Context, x: Value) -> Value:
     if isinstance(x, IntValue):
         scope = ctx.builder.scope
         return IntValue(scope.greatest(x.ix, -x.ix), x.dtype) if x.ix.const is None else abs(x.ix.const)
-    check_operands(ctx, np.absolute, x)
-    return ctx.invoke(ctx, np.absolute, [x], {})
+    return ctx.invoke(ctx, np.absolute, check_operands(ctx, np.absolute, x), {})
 
 
 def _divmod(ctx: Context, a: Value, b: Value) -> Value:

@@ -304,14 +304,14 @@ def isclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
 
 
 def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
-    return np.all(np.isclose(a, b, rtol, atol, equal_nan))
+    return bool(np.all(np.isclose(a, b, rtol, atol, equal_nan)))
 
 
 def array_equal(a1, a2, equal_nan=False):
     x, y = np.asarray(a1), np.asarray(a2)
     if x.shape != y.shape:
         return False
-    return np.all((x == y) | np.isnan(x) & np.isnan(y) if equal_nan else x == y)
+    return bool(np.all((x == y) | np.isnan(x) & np.isnan(y) if equal_nan else x == y))
 
 
 def fix(x):

@@ -10,7 +10,7 @@ from sdfgad.frontend.elements.elementwise import INT, strong
 from sdfgad.frontend.state.context import Context
 from sdfgad.frontend.state.values import Applied, ArrayValue, IntValue, Value
 
-_GIVE_PYTHONS = (np.real, np.imag, np.size, np.count_nonzero)
+_GIVE_PYTHONS = (np.real, np.imag, np.size, np.count_nonzero, np.allclose, np.array_equal)
 """Functions of NumPy's that give numbers of Python's."""
 
 

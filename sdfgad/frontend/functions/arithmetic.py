@@ -30,7 +30,7 @@ from sdfgad.frontend.elements import caught
 from sdfgad.frontend.elements.comparisons import compare
 from sdfgad.frontend.elements.elementwise import BOOL, as_array, describe, int_value, lift, truth
 from sdfgad.frontend.elements.run_integers import operated
-from sdfgad.frontend.functions.lists import check_operands, is_of_python
+from sdfgad.frontend.functions.of_python import check_operands, is_of_python
 from sdfgad.frontend.merging.generators import Yielding, interrupted, listed, only_numbers
 from sdfgad.frontend.merging.magnitudes import within_bits
 from sdfgad.frontend.state.chosen_texts import ChosenText, compared
@@ -91,7 +91,7 @@ def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
         joined = _sequences(ctx, ufunc, left, right)
         if joined is not None:
             return joined
-        check_operands(ctx, ufunc, left, right)
+    left, right = check_operands(ctx, ufunc, left, right)
     left, right = as_masked(ctx, left), as_masked(ctx, right)
     if isinstance(left, CHOSEN) or isinstance(right, CHOSEN):
         return on_masked(ctx, ufunc, left, right)
@@ -133,8 +133,7 @@ def unary(ctx: Context, ufunc: np.ufunc, operand: Value) -> Value:
         return on_masked(ctx, ufunc, operand)
     if isinstance(operand, IntValue) and ufunc in (np.negative, np.positive) and not wraps(operand.dtype):
         return IntValue(-operand.ix, operand.dtype) if ufunc is np.negative else operand
-    check_operands(ctx, ufunc, operand)
-    return ctx.invoke(ctx, ufunc, [operand], {})
+    return ctx.invoke(ctx, ufunc, check_operands(ctx, ufunc, operand), {})
 
 
 def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:

@@ -35,6 +35,7 @@ FAILS: list[Callable[..., Any]] = [
     lambda x, a, i: np.roll(a, 1, 2), lambda x, a, i: np.argsort(x, 2), lambda x, a, i: np.argsort(x, 1.5),
     lambda x, a, i: np.mean(a, axis=1.0), lambda x, a, i: np.sum(a, axis=[0]), lambda x, a, i: a.max([0, 1]),
     lambda x, a, i: np.argmax(a, (1,)), lambda x, a, i: np.trapezoid(a, axis=True), lambda x, a, i: x.argsort(i),
+    lambda x, a, i: np.argsort(x, x[0]), lambda x, a, i: np.argsort(x, "C"),
     # options
     lambda x, a, i: np.copy(x, i), lambda x, a, i: x.copy("Q"), lambda x, a, i: x.astype(int, 3),
     lambda x, a, i: np.mean(a, axis=1, keepdims=1.5), lambda x, a, i: np.linalg.matrix_norm(a, 2),
@@ -43,7 +44,8 @@ FAILS: list[Callable[..., Any]] = [
     lambda x, a, i: max(x[0], 1, out=x.copy()), lambda x, a, i: x.item(0, out=x.copy()),
     # lists
     lambda x, a, i: x * ([1, 2] > 0), lambda x, a, i: -[1, 2] * x, lambda x, a, i: x * ((1, 2) % 2),
-    lambda x, a, i: float(x[0]) * [1.0, 2.0], lambda x, a, i: abs([x[0]]), lambda x, a, i: divmod([x[0]], 2)]
+    lambda x, a, i: float(x[0]) * [1.0, 2.0], lambda x, a, i: abs([x[0]]), lambda x, a, i: divmod([x[0]], 2),
+    lambda x, a, i: [1.0, 2.0] * x[0], lambda x, a, i: np.float64(2.0) * (1.0, 2.0) * x[0]]
 
 
 @pytest.mark.parametrize("fn", FAILS)
@@ -57,7 +59,7 @@ def test_what_numpy_refuses(fn):
 
 @pytest.mark.parametrize("fn", [
     lambda x: np.std(x, dtype=int), lambda x: x.var(dtype="i4"), lambda x: np.mean(x, dtype=bool),
-    lambda x: np.arange(1j, 3.0)])
+    lambda x: np.arange(1j, 3.0), lambda x: x.take([x[0], 1])])
 def test_dtypes_that_cut_what_comes_between(fn):
     with pytest.raises(UnsupportedError):
         parse(fn, (X,))
@@ -96,7 +98,10 @@ def sums(x):
     lambda x: np.ascontiguousarray(x[0]), lambda x: np.ascontiguousarray(2.0) * x, lambda x: np.resize(x[:0], 3),
     lambda x: np.clip(x[0], 0.0, 1.0, out=np.zeros(3)), lambda x: np.add(x[0], 1.0, out=np.zeros(3)),
     lambda x: np.sum(x, keepdims=1), lambda x: np.roll(x[:, None], (1, 2), (0, 1)),
-    lambda x: np.stack([x, x], axis=1), lambda x: np.linspace(x, 2 * x, 3, axis=1)])
+    lambda x: np.linspace([0, 1], 1.0, 5) * x[0], lambda x: np.logspace(0.0, (1,), 4),
+    lambda x: np.sinc([1.5, 2]) * x[0],
+    lambda x: np.stack([x, x], axis=1), lambda x: x[0] + [1.0, 2.0], lambda x: np.int64(2) * [x[0]],
+    lambda x: np.linspace(x, 2 * x, 3, axis=1)])
 def test_what_numpy_takes(fn):
     check(fn, X)
 

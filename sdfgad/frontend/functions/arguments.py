@@ -13,7 +13,7 @@ from sdfgad.frontend.arrays.known import is_known, plain_list
 from sdfgad.frontend.arrays.layout import known_order
 from sdfgad.frontend.elements.elementwise import describe
 from sdfgad.frontend.state.context import Context
-from sdfgad.frontend.state.values import ArrayValue, IntValue, Masked, Value, is_int, is_number
+from sdfgad.frontend.state.values import ArrayValue, IntValue, ListValue, Masked, Value, is_int, is_number
 from sdfgad.frontend.static.signatures import call_name
 
 
@@ -108,7 +108,7 @@ def _dimensions(value: Value) -> int | None:
         return value.values.ndim - value.mask.ndim + 1
     if is_number(value) or isinstance(value, IntValue):
         return 0
-    items = plain_list(value)
+    items = value.items if isinstance(value, ListValue) else value
     if not isinstance(items, (tuple, list)):
         return None
     inside = _dimensions(items[0]) if items else 0
@@ -124,8 +124,9 @@ def _kinds(value: Value) -> set[str]:
     if isinstance(value, IntValue):
         return {"i"}
     if is_number(value):
-        return {np.asarray(value).dtype.kind} if not isinstance(value, int) else {"b" if value is True else "i"}
-    items = plain_list(value)
+        known = "b" if isinstance(value, bool) else "i" if isinstance(value, int) else np.asarray(value).dtype.kind
+        return {known}
+    items = value.items if isinstance(value, ListValue) else value
     return set().union(*map(_kinds, items)) if isinstance(items, (tuple, list)) else set()
 
 
@@ -142,8 +143,8 @@ def _check_axis(ctx: Context, callee: Value, array: Value, axis: Value) -> None:
     several = isinstance(axis, (tuple, list))
     wrong = isinstance(axis, list) and callee.__name__ in _NO_LISTS or several and callee.__name__ in _ONE_AXIS
     axes = list(axis) if several else [axis]
-    wrong = wrong or any(_dimensions(a) for a in axes)
-    if wrong or any(is_number(a) and (isinstance(a, (bool, np.bool_)) or not is_int(a)) for a in axes):
+    wrong = wrong or any(_dimensions(a) or isinstance(a, str) or _kinds(a) - {"i", "u"} for a in axes)
+    if wrong:
         raise ctx.refuse(f"axis={axis!r} of {call_name(callee)}", "NumPy takes other forms of it", "SG103")
     count = array.ndim if isinstance(array, ArrayValue) else None
     if not count or callee.__name__ in _OTHER_AXES or not all(isinstance(a, (int, np.integer)) for a in axes):

@@ -11,16 +11,18 @@ _OF_TRUTHS = frozenset((np.bitwise_and, np.bitwise_or, np.bitwise_xor))
 """Operators that make booleans of Python's booleans."""
 
 
-def is_of_python(*operands: Value) -> bool:
-    """Whether there is a list or tuple, and nothing of NumPy's beside it."""
+def is_of_python(*operands: Value, repeats: bool = False) -> bool:
+    """Whether there is a list or tuple, and nothing beside it that makes an array of it. repeats: `*`, which numbers of
+    NumPy's leave to the list."""
     lists = [isinstance(v, (list, tuple, ListValue)) for v in operands]
-    return any(lists) and all(one or _is_plain_number(v) for one, v in zip(lists, operands, strict=True))
+    return any(lists) and all(one or _is_plain_number(v) or repeats and _is_fraction(v)
+                              for one, v in zip(lists, operands, strict=True))
 
 
 def check_operands(ctx: Context, ufunc: np.ufunc, *operands: Value) -> tuple[Value, ...]:
     """Python's TypeError for `[1, 2] - 1`, `-(1, 2)` and the like; else the operands, booleans of Python's as the
     integers that they are for it: `(not a) + (not b)` counts, where NumPy's own booleans give one of them."""
-    if is_of_python(*operands):
+    if not ctx.frame.quiet and is_of_python(*operands, repeats=ufunc is np.multiply):
         told = " and ".join(map(describe, operands))
         raise ctx.raises(TypeError, f"{ufunc.__name__} of {told}", "Python has no arithmetic of lists: use np.array",
                          "SG102")
@@ -33,6 +35,12 @@ def check_operands(ctx: Context, ufunc: np.ufunc, *operands: Value) -> tuple[Val
 def _is_flag(value: Value) -> bool:
     """Whether a value is a boolean of Python's that the run knows."""
     return isinstance(value, ArrayValue) and value.dtype == BOOL and value.scalar and value.weak
+
+
+def _is_fraction(value: Value) -> bool:
+    """Whether a value is a number of NumPy's that is no integer."""
+    return isinstance(value, (np.floating, np.complexfloating)) or isinstance(
+        value, ArrayValue) and value.scalar and value.dtype.kind in "fc"
 
 
 def _is_plain_number(value: Value) -> bool:

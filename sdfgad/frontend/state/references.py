@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -10,26 +12,28 @@ from sdfgad.frontend.state.values import ArrayValue, IntValue, Lazy, RangeValue,
 _KNOWN = frozenset({bool, int, float, complex, str, type(None), *np.sctypeDict.values()})
 _LEAVES = _KNOWN | {ViewValue, Lazy, IntValue}
 
-_MOST_TABLES = 1 << 12
-_TABLES: dict[int, tuple] = {}
-"""Tuples of known numbers, by their identities, which stay theirs as long as they lie here."""
-
-
 def is_leaf(value: Value) -> bool:
     """Whether there is nothing in a value but itself and known numbers."""
-    return type(value) in _LEAVES or type(value) is tuple and _is_table(value)
+    return type(value) in _LEAVES or type(value) is tuple and _is_table(_This(value))
 
 
-def _is_table(value: tuple) -> bool:
-    """Whether a tuple holds nothing but numbers that are known now, as the tables of a method do; found out once."""
-    if _TABLES.get(id(value)) is value:
-        return True
-    if not all(type(v) in _KNOWN or type(v) is tuple and _is_table(v) for v in value):
-        return False
-    if len(_TABLES) >= _MOST_TABLES:
-        _TABLES.clear()
-    _TABLES[id(value)] = value
-    return True
+@dataclass(frozen=True, eq=False, slots=True)
+class _This:
+    """One tuple and no other that is equal to it: to compare them takes as long as to look into them."""
+
+    value: tuple
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _This) and self.value is other.value
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_table(this: _This) -> bool:
+    """Whether a tuple holds nothing but numbers that are known now, as the tables of a method do."""
+    return all(type(v) in _KNOWN or type(v) is tuple and _is_table(_This(v)) for v in this.value)
 
 
 def holding(value: Value) -> Iterator[Value]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -107,7 +108,18 @@ def _start_and_run(lp: Any, start: Mapping[str, float]) -> None:
     if start:
         lp.solverModel.setSolution(len(start), np.array([index[n] for n in start], dtype=np.int32),
                                    np.array(list(start.values()), dtype=np.float64))
-    lp.solverModel.run()
+    _run_aside(lp.solverModel)
+
+
+def _run_aside(solver: Any) -> None:
+    """In another thread: this one hears interrupts, lets it run out of time, and raises when it has stopped."""
+    with ThreadPoolExecutor(1) as aside:
+        running = aside.submit(solver.run)
+        try:
+            running.result()
+        except BaseException:
+            solver.setOptionValue("time_limit", 0.0)
+            raise
 
 
 def _outcome(lp: Any, seconds: float) -> Outcome:

@@ -228,7 +228,7 @@ def makes_array(value: Value) -> bool:
 def update_list(ctx: Context, owner: ListValue, ufunc: np.ufunc, value: Value) -> bool:
     """`items += others`, and `items *= count`: the list stays the one that it is, under all its names. Whether it has
     been done: NumPy makes an array of a list and an array that are added."""
-    if makes_array(value):
+    if ufunc is np.add and makes_array(value):
         return False
     if ufunc is np.add:
         ctx.invoke(ctx, Method(owner, "extend"), [value], {})

@@ -117,9 +117,9 @@ def _run_aside(solver: Any) -> None:
         running = aside.submit(solver.run)
         try:
             running.result()
-        except BaseException:
-            solver.setOptionValue("time_limit", 0.0)
-            raise
+        finally:
+            if not running.done():
+                solver.setOptionValue("time_limit", 0.0)
 
 
 def _outcome(lp: Any, seconds: float) -> Outcome:

@@ -41,8 +41,9 @@ def _stores(block: Block, several: frozenset[str], private: frozenset[str], know
                 yield from _stores(inner, several, private, known, several)
         elif isinstance(stmt, Loop):
             inside, here = _inside((stmt.range,), known, reached)
-            yield from _stores(stmt.body, several, private | set(stmt.private), inside,
-                               several if stmt.until is not None else here)
+            # Data may end it at any point; and one that follows the loop of the point before stores behind it.
+            ordered = stmt.until is not None or stmt.behind is not None
+            yield from _stores(stmt.body, several, private | set(stmt.private), inside, several if ordered else here)
         elif isinstance(stmt, Map):
             inside, here = _inside(stmt.domain, known, reached)
             for part in stmt.body:

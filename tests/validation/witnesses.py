@@ -10,13 +10,13 @@ NOWHERE = frozenset(("rotate_lines", "widen_decisions", "overlap_messages",
 """These need more than a program of a few elements, the last ones ranks and `debug_nans`; their own tests compare what
 they are given and what they make."""
 WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
+    "adi-0": ("distribute_sweeps",),
     "adi-1": ("collapse_equal_rows", "tabulate_rows", "clear_behind", "sum_to_copies"),
     "azimint_hist-0": ("normalise", "share_values", "fuse_pointwise", "propagate_broadcasts", "remove_dead_code",
                        "fold_zeroing"),
     "azimint_naive-0": ("inline_masks", "eliminate_dead_stores"),
     "bicg-1": ("write_out_products",),
-    "cavity_flow-0": ("write_ahead", "record_copies", "hoist_invariants", "distribute_sweeps",
-                      "assign_to_zeros", "join_pointwise"),
+    "cavity_flow-0": ("write_ahead", "record_copies", "hoist_invariants", "assign_to_zeros", "join_pointwise"),
     "cholesky-0": ("factorise_sums",),
     "cholesky-1": ("unroll_and_jam",),
     "covariance-0": ("guard_masked_products", "contract", "remove_unseen_copies", "take_rows_apart", "parallelise"),

@@ -312,6 +312,22 @@ def trapezoid_of_selected(y, x=None, dx=1.0):
     return np.sum(width * (y[1:] + y[:-1]) / 2.0)
 
 
+def argmax_of_selected(a):
+    return _winner(a, np.greater)
+
+
+def argmin_of_selected(a):
+    return _winner(a, np.less)
+
+
+def _winner(a, better):
+    best, place = a[0], np.int64(0)
+    for k in range(1, a.shape[0]):
+        if best == best and (better(a[k], best) or a[k] != a[k]):
+            best, place = a[k], np.int64(k)
+    return place
+
+
 def first_of(rows, count):
     return rows[:count]
 

@@ -50,7 +50,7 @@ _FLOATS_ALONE = frozenset(("std", "var", "nanstd", "nanvar"))
 """Whose results may be given no dtype of integers."""
 
 _OTHER_AXES = frozenset(("stack", "expand_dims", "apply_along_axis", "linspace", "geomspace", "logspace", "unstack",
-                         "concatenate", "cross", "block"))
+                         "concatenate", "cross", "block", "compress"))
 """Whose axis is not one of the first argument's."""
 
 _NO_LISTS = frozenset((

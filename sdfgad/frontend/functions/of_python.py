@@ -1,6 +1,8 @@
 """Operands that are Python's own: of lists there is no arithmetic, and booleans are integers."""
 from __future__ import annotations
 
+from itertools import compress
+
 import numpy as np
 
 from sdfgad.frontend.elements.elementwise import BOOL, INT, as_array, convert, describe
@@ -15,8 +17,14 @@ def is_of_python(*operands: Value, repeats: bool = False) -> bool:
     """Whether there is a list or tuple, and nothing beside it that makes an array of it. repeats: `*`, which numbers of
     NumPy's leave to the list."""
     lists = [isinstance(v, (list, tuple, ListValue)) for v in operands]
+    repeats = repeats and all(map(_repeats, compress(operands, lists)))
     return any(lists) and all(one or _is_plain_number(v) or repeats and _is_fraction(v)
                               for one, v in zip(lists, operands, strict=True))
+
+
+def _repeats(value: Value) -> bool:
+    """Whether `*` of a list or tuple is that of its kind, and not one that its class defines."""
+    return not isinstance(value, tuple) or type(value).__rmul__ is tuple.__rmul__
 
 
 def check_operands(ctx: Context, ufunc: np.ufunc, *operands: Value) -> tuple[Value, ...]:

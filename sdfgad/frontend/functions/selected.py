@@ -52,8 +52,9 @@ _JOINED: Mapping[Callable[..., Any], int] = MappingProxyType({
 """What makes a matrix of vectors: along which axis they stand side by side."""
 
 _ALONG_ROWS: Mapping[Callable[..., Any], Callable[..., Any]] = MappingProxyType({
-    np.diff: choosing.diff_of_selected, np.trapezoid: choosing.trapezoid_of_selected})
-"""What looks at neighbours, of numbers that come first: as written with parts."""
+    np.diff: choosing.diff_of_selected, np.trapezoid: choosing.trapezoid_of_selected,
+    np.argmax: choosing.argmax_of_selected, np.argmin: choosing.argmin_of_selected})
+"""What looks at neighbours or counts places, of numbers that come first: as written with parts."""
 
 _RUNNING: Mapping[Callable[..., Any], int] = MappingProxyType({np.cumsum: 0, np.cumprod: 1})
 """What goes on from one number to the next, and what changes nothing of it."""

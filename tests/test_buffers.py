@@ -23,14 +23,6 @@ def test_a_dropped_buffer_comes_back():
     assert address(room.empty((LARGE,), FLOAT)) == place
 
 
-def test_fields_of_a_few_hundred_kilobytes_come_back():
-    """The allocator would give several of them back to the system when they are dropped together."""
-    room = Buffers()
-    fields = [room.empty((181, 181), FLOAT) for _ in range(4)]
-    fields.clear()
-    assert room.free_bytes >= 4 * 181 * 181 * 8
-
-
 def test_a_view_keeps_the_buffer_out():
     room = Buffers()
     first = room.empty((4, LARGE), FLOAT)

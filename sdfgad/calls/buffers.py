@@ -15,9 +15,8 @@ import numpy as np
 
 from sdfgad.codegen.workspaces import workspaces
 
-LEAST_BYTES = 1 << 17
-"""Smaller arrays come from the allocator's own pool. Larger ones it may give back to the system when they are free (by
-default glibc does from 128 kB on), and takes with a page fault per page again."""
+LEAST_BYTES = 1 << 20
+"""Smaller arrays come from the allocator's own pool."""
 MOST_FREE = 4
 """So many dropped buffers of one size are kept, and so many times the bytes that were ever out at once; more go back to
 the system."""

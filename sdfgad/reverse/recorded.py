@@ -64,11 +64,11 @@ def record_factors(program: Program, request: ReverseRequest) -> Program:
     When the reverse sweep needs the values of h and g for this product alone, and would be given them back: then it is
     less to keep w, of which each iteration makes its own, and nothing is put back. What is kept of a product is the
     value of its other factor (Griewank and Walther: Evaluating Derivatives (SIAM 2008), section 4.3). Not where more
-    arrays are kept then, as of the components of one array: each is a stream of its own.
+    arrays are kept then, as of the components of one array or of what comparisons decide: each is a stream of its own.
     """
     if sum(1 for _ in statements(program.body)) > LOOKED_AT:
         return program
-    now = _Candidate(program, request, decided=True)
+    now = _Candidate(program, request)
     tried = 0
     for stmt in list(statements(program.body)):
         found = _factors(stmt, now) if tried < TRIED and now.put_back else []
@@ -83,11 +83,10 @@ def record_factors(program: Program, request: ReverseRequest) -> Program:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A way to write the program. decided: comparisons count as the bits that are kept of them in the end."""
+    """A way to write the program."""
 
     program: Program
     request: ReverseRequest
-    decided: bool = False
 
     @cached_property
     def active(self) -> frozenset[str]:
@@ -97,7 +96,7 @@ class _Candidate:
     def kept(self) -> Mapping[str, float]:
         """Bytes kept for the reverse sweep, by array."""
         active, seen = self.request.sets(self.program)
-        return least_bytes(self.program, active, seen, worth_undoing(self.program, active, seen), decided=self.decided)
+        return least_bytes(self.program, active, seen, worth_undoing(self.program, active, seen))
 
     @cached_property
     def own(self) -> frozenset[str]:
@@ -108,14 +107,9 @@ class _Candidate:
     def bytes(self) -> float:
         return sum(self.kept.values())
 
-    @property
-    def streams(self) -> int:
-        """Arrays of numbers that are kept; how comparisons turned out takes next to nothing."""
-        return sum(name in self.program.arrays for name in self.kept)
-
     def is_less_than(self, other: _Candidate) -> bool:
         """Whether less is put back, and no more kept, give or take what SLACK is for."""
-        return self.put_back < other.put_back and self.streams <= other.streams and \
+        return self.put_back < other.put_back and len(self.kept) <= len(other.kept) and \
             self.bytes <= other.bytes * (1 + SLACK)
 
     @property

@@ -168,18 +168,13 @@ def _kept_bytes(program: Program, active: frozenset[str], seen: frozenset[str], 
 
 
 def least_bytes(program: Program, active: frozenset[str], seen: frozenset[str],
-                undone: frozenset[str], decided: bool = False) -> dict[str, float]:
-    """The same when nothing is stored that is as cheap to compute where it is read. decided: where that leaves less to
-    keep, how comparisons turned out is kept, as in the end."""
-    codes: frozenset[str] = frozenset()
-    if decided:
-        program, codes = _decided(program, active, seen, undone)
-    bits = replace(NOTHING, bits=bits_of(program, codes)) if codes else NOTHING
+                undone: frozenset[str]) -> dict[str, float]:
+    """The same when nothing is stored that is as cheap to compute where it is read."""
     place = sites(program.body)
     local = block_locals(program, place, seen)
-    sizes, facts = kept_bytes(program, active, seen, undone, bits)
+    sizes, facts = kept_bytes(program, active, seen, undone)
     victims = _recorded_arrays(program, facts, place)
-    light, instead = _light(program, active, seen, local, victims, bits, undone)
+    light, instead = _light(program, active, seen, local, victims, NOTHING, undone)
     return instead if light else sizes
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from sdfgad.errors import LengthsDiffer, StepIsZero
+from sdfgad.frontend.bodies.order import winner
 
 
 def ranked(a, axis):
@@ -313,19 +314,11 @@ def trapezoid_of_selected(y, x=None, dx=1.0):
 
 
 def argmax_of_selected(a):
-    return _winner(a, np.greater)
+    return winner(a, np.greater)
 
 
 def argmin_of_selected(a):
-    return _winner(a, np.less)
-
-
-def _winner(a, better):
-    best, place = a[0], np.int64(0)
-    for k in range(1, a.shape[0]):
-        if best == best and (better(a[k], best) or a[k] != a[k]):
-            best, place = a[k], np.int64(k)
-    return place
+    return winner(a, np.less)
 
 
 def first_of(rows, count):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdfgad.frontend.bodies.order import beyond, ones_elsewhere
+from sdfgad.frontend.bodies.order import beyond, ones_elsewhere, winner
 
 _range = range
 
@@ -126,16 +126,12 @@ def _first(values, axis, best, better):
 
 
 def _winners(rows, better):
-    if rows.ndim > 1:
-        out = np.zeros(rows.shape[:-1], np.int64)
-        for k in range(rows.shape[0]):
-            out[k] = _winners(rows[k], better)
-        return out
-    best, place = rows[0], np.int64(0)
-    for k in range(1, rows.shape[0]):
-        if best == best and (better(rows[k], best) or rows[k] != rows[k]):
-            best, place = rows[k], np.int64(k)
-    return place
+    if rows.ndim == 1:
+        return winner(rows, better)
+    out = np.zeros(rows.shape[:-1], np.int64)
+    for k in range(rows.shape[0]):
+        out[k] = _winners(rows[k], better)
+    return out
 
 
 def clip(a, a_min=None, a_max=None, min=None, max=None):

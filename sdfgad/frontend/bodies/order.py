@@ -29,6 +29,15 @@ def ordered(columns, keys, reverse):
     return [[np.array(column)[order[k]] for k in range(len(column))] for column in columns]
 
 
+def winner(values, better):
+    """The place of the best one, of several the first; the first NaN wins, as in NumPy."""
+    best, place = values[0], np.int64(0)
+    for k in range(1, values.shape[0]):
+        if best == best and (better(values[k], best) or values[k] != values[k]):
+            best, place = values[k], np.int64(k)
+    return place
+
+
 def take_along_axis(arr, indices, axis=-1):
     if axis is None:
         return np.ravel(arr)[indices]

@@ -50,7 +50,7 @@ _FLOATS_ALONE = frozenset(("std", "var", "nanstd", "nanvar"))
 """Whose results may be given no dtype of integers."""
 
 _OTHER_AXES = frozenset(("stack", "expand_dims", "apply_along_axis", "linspace", "geomspace", "logspace", "unstack",
-                         "concatenate", "cross", "block", "compress"))
+                         "concatenate", "cross", "block"))
 """Whose axis is not one of the first argument's."""
 
 _NO_LISTS = frozenset((
@@ -80,7 +80,7 @@ def check_arguments(ctx: Context, callee: Value, arguments: Sequence[Value], key
             raise ctx.refuse(f"{describe(bound[name])} as {name!r} of {call_name(callee)}",
                              "NumPy takes no numbers of this dtype there", "SG104")
     _check_dtype(ctx, callee, bound.get("dtype"))
-    _check_axis(ctx, callee, next(iter(bound.values()), None), bound.get("axis"))
+    _check_axis(ctx, callee, bound.get("a", next(iter(bound.values()), None)), bound.get("axis"))
     _check_names(ctx, callee, bound)
 
 

@@ -12,6 +12,7 @@ from sdfgad.frontend.state.values import ArrayValue, IntValue, Lazy, RangeValue,
 _KNOWN = frozenset({bool, int, float, complex, str, type(None), *np.sctypeDict.values()})
 _LEAVES = _KNOWN | {ViewValue, Lazy, IntValue}
 
+
 def is_leaf(value: Value) -> bool:
     """Whether there is nothing in a value but itself and known numbers."""
     return type(value) in _LEAVES or type(value) is tuple and _is_table(_This(value))

@@ -185,9 +185,10 @@ of its own.
 * `np.bincount` needs `minlength`, which has to be larger than every index: all counts are NaN, or the smallest integer,
   where it is not.
 * Every call is specialised to shapes, dtypes and integer values: new ones compile anew (cached across processes).
-* An index that leaves its array raises `OutOfBoundsError`, an `IndexError`, when it depends on loops and on integer
-  arrays among the arguments. One that a branch guards or that is computed from data is not checked: negative ones
-  count from the end, modulo the length.
+* An index that leaves its array raises `OutOfBoundsError`, an `IndexError`: before the call if loops and integer
+  arrays among the arguments decide it, at the end of the call if it is computed from data (the line is the first one
+  with so many elements). Not looked at is one computed from data that a branch guards, on a graphics processor or in a
+  graph of `to_sdfg`, and one that no result needs: those count from the end, modulo the length.
 * Slices at places that data decide (`x[i:i + 3]`) may be cut off by the end of their array, but in programs where their
   size has to agree with another one (`k[2 * i:2 * i + 2] += b`): there they lie inside, or a ValueError is raised.
 * Decorators written in Python run with the function, as in any call; `f.__wrapped__` is the function without them.

@@ -285,7 +285,8 @@ PAGES: Mapping[str, Page] = MappingProxyType({
         load_subject("missing.py:loss")              # sdfgad check missing.py:loss""", """
         sdfgad check model.py:loss""", runs=False),
     "SG209": _page(
-        "An index array among the arguments points beside what it indexes, as NumPy would find out.", """
+        "An index leaves its array, as NumPy would find out: in a loop that runs too far, in an index array among the "
+        "arguments, or as data have it.", """
         def loss(x, places):
             return np.sum(x[places])
         sdfgad.grad(loss)(np.ones(3), np.array([0, 3]))""", """

@@ -10,8 +10,9 @@ import numpy as np
 from sdfgad.calls.arguments import Bound
 from sdfgad.errors import UsageError
 from sdfgad.foreign.device_array import DeviceArray
-from sdfgad.ir.index import Ix, put_together
+from sdfgad.ir.index import Ix
 from sdfgad.ir.interpret import returned
+from sdfgad.ir.positions import put_together
 from sdfgad.ir.program import View
 from sdfgad.later import later
 from sdfgad.trees import chosen, contents, mapped, step

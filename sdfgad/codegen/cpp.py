@@ -15,11 +15,12 @@ import numpy as np
 
 from sdfgad.analysis.elements.access import range_bounds
 from sdfgad.analysis.elements.region import region_of
-from sdfgad.ir.index import Atom, Bounds, Elem, FloorDiv, Ix, Max, Min, Mod, ix
+from sdfgad.ir.index import Atom, Bounds, Elem, FloorDiv, Ix, Max, Min, Mod, Subscript, ix
 from sdfgad.ir.layout import axis
 from sdfgad.ir.program import Array, Range
 
 TAPES = "sg_tapes"
+PLACE = "sg::place("
 """The tapes of the program, in generated code."""
 CTYPES: Mapping[str, str] = MappingProxyType({
     "float64": "double", "float32": "float", "complex128": "dace::complex128", "complex64": "dace::complex64",
@@ -253,6 +254,8 @@ def _atom(frame: Frame, atom: Atom) -> str:
         return f"(int64_t({a}) / ({b}))" if plain else f"sg::floordiv(int64_t({a}), int64_t({b}))"
     if not isinstance(atom, Mod):
         raise TypeError(f"unknown index atom {atom!r}")
+    if isinstance(atom, Subscript):
+        return f"{PLACE}int64_t({a}), int64_t({b}))"
     return f"(int64_t({a}) % ({b}))" if plain else f"sg::wrap(int64_t({a}), int64_t({b}))"
 
 

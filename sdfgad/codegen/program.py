@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.codegen.compiling.build import FIRST_FAILURE, FLAGS, LIBRARY, UNHEARD, read_meta, runtime_text
+from sdfgad.codegen.compiling.build import FIRST_FAILURE, FLAGS, LIBRARY, STRAYED, UNHEARD, read_meta, runtime_text
 from sdfgad.codegen.compiling.cache import entry, key_of, publish, withdraw
 from sdfgad.codegen.compiling.threads import attach, listen
 from sdfgad.codegen.compiling.toolchain import environment
@@ -26,7 +26,7 @@ from sdfgad.config import asked_threads
 from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, crowded, damaged, device_failed, library_missing
 from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.ir.messages import communicates
-from sdfgad.ir.program import Program
+from sdfgad.ir.program import Program, strayed
 from sdfgad.ir.walk import all_writes
 from sdfgad.locks import own_lock
 from sdfgad.thresholds import thresholds
@@ -95,7 +95,7 @@ class Executable:
         self._own = Workspace(self.transient_bytes if self.transient_bytes <= OWN else 0)
         self._work_in(self._own)
         self._take_constants(self._constants)
-        self._failures = program.failures
+        self._failures, self._lookups = program.failures, program.lookups
         self._library = _load(folder / LIBRARY)
         if hasattr(self._library, "sg_calls_libraries"):
             load_libraries()
@@ -211,6 +211,10 @@ class Executable:
     def _failure(self, status: int) -> BaseException:
         if status >= FIRST_FAILURE:
             return self._failures[status - FIRST_FAILURE].error()
+        if status == STRAYED:
+            found = (ctypes.c_int64 * 2)()
+            self._library.sg_strayed(found)
+            return strayed(self._lookups, *found)
         if status == 2:
             return np.linalg.LinAlgError("a matrix is singular or not positive definite")
         if status == 9:  # Python's own handler has raised it before, unless it has just been changed

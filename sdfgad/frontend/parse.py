@@ -203,7 +203,7 @@ def _translate(called: _Called, builder: Builder) -> Parsed:
         arrays=MappingProxyType(dict(builder.arrays)),
         arguments=tuple(builder.arguments), body=body, returns=tree,
         constants=MappingProxyType(dict(builder.constants)), source=code.at(code.node),
-        live=live, failures=tuple(builder.failures))
+        live=live, failures=tuple(builder.failures), lookups=tuple(builder.lookups))
     return Parsed(program, parameters, MappingProxyType(taken.traced), frozenset(builder.mutated),
                   ctx.surroundings, accesses, taken.replaced, builder.shared.stale & frozenset(builder.arguments),
                   tuple((builder.arrays[stored.view.array].label, value) for value, stored in ctx.outside.values()

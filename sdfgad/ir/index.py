@@ -18,6 +18,7 @@ from sdfgad.ir.atoms import FloorDiv as FloorDiv
 from sdfgad.ir.atoms import Max as Max
 from sdfgad.ir.atoms import Min as Min
 from sdfgad.ir.atoms import Mod as Mod
+from sdfgad.ir.atoms import Subscript as Subscript
 from sdfgad.ir.interned import Table
 from sdfgad.ir.intervals import Bounds as Bounds
 from sdfgad.ir.intervals import known_of, product
@@ -247,6 +248,12 @@ def mod(a: Like, b: Like) -> Ix:
     return ix(rest.const % b.const) if rest.const is not None else of_atom(Mod((rest, b)))
 
 
+def place(a: Like, b: Like) -> Ix:
+    """`a` as an index into `b` elements, looked at by the run where data decide it; the remainder where they do not."""
+    a, b = ix(a), ix(b)
+    return of_atom(Subscript((a, b))) if a.elems else mod(a, b)
+
+
 def minimum(a: Like, b: Like) -> Ix:
     """The smaller of two indices; decided at once when they differ by a constant."""
     a, b = ix(a), ix(b)
@@ -297,23 +304,6 @@ def _split_divisible(a: Ix, b: int) -> tuple[Ix, Ix]:
     return whole, rest
 
 
-def put_together(a: Ix) -> Ix:
-    """`x` in place of `n * (x // n) + x % n`, which is where an element of x has gone in rows of n."""
-    for m, c in a.terms:
-        if len(m) == 1 and isinstance(m[0], Mod):
-            x, n = m[0].parts
-            whole, rows = _divided(x, n), c * (n.const or 0)
-            if rows and any(whole.terms == ((k, 1),) and v == rows for k, v in a.terms):
-                return put_together(a - c * of_atom(m[0]) - rows * whole + c * x)
-    return a
-
-
-def _divided(x: Ix, n: Ix) -> Ix:
-    """`x // n`, and `y // (m * n)` where x is `y // m`."""
-    inner = next((a for a in x.atoms if isinstance(a, FloorDiv) and x == of_atom(a)), None)
-    return floordiv(x, n) if inner is None else floordiv(inner.parts[0], inner.parts[1] * n)
-
-
 def without_remainders(a: Ix, b: Ix | None = None) -> Ix:
     """The index with `x` for each term `x % b` in it, whatever the divisor if `b` is None."""
     total = ZERO
@@ -358,7 +348,7 @@ def _rebuild_atom(atom: Atom, replace: Callable[[Atom], Ix | None]) -> Ix:
 
 
 _COMBINE: Mapping[type, Callable[[Ix, Ix], Ix]] = MappingProxyType(
-    {FloorDiv: floordiv, Mod: mod, Min: minimum, Max: maximum})
+    {FloorDiv: floordiv, Mod: mod, Subscript: place, Min: minimum, Max: maximum})
 
 
 def _atom_bounds(atom: Atom, env: Mapping[str, Bounds]) -> Bounds:

@@ -1,7 +1,8 @@
 """The reference semantics of a program: plain Python over NumPy arrays, one element at a time. Slow and obvious."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any
@@ -9,12 +10,29 @@ from typing import Any
 import numpy as np
 
 from sdfgad.errors import damaged
+from sdfgad.ir.atoms import Strayed
 from sdfgad.ir.called import PYTHON, PythonCall
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
 from sdfgad.ir.index import FloorDiv, Ix, Mod
 from sdfgad.ir.layout import Packing
 from sdfgad.ir.primal import ACCUMULATE, PRIMALS
-from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Raising, Range, Stmt, View, While
+from sdfgad.ir.program import (
+    Block,
+    If,
+    Let,
+    Lib,
+    Loop,
+    Map,
+    Pop,
+    Program,
+    Push,
+    Raising,
+    Range,
+    Stmt,
+    View,
+    While,
+    strayed,
+)
 from sdfgad.trees import contents, mapped
 
 
@@ -36,9 +54,18 @@ def run(program: Program, arguments: Mapping[str, np.ndarray], keep: dict[str, n
         else:
             memory[array.name] = np.full(array.shape, _poison(array.dtype), array.dtype)
     packings = {n: a.packing for n, a in program.arrays.items() if a.packing}
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), looking(program):
         (machine or _Machine)(memory, packings, program.failures).block(program.body)
     return returned(program.returns, memory)
+
+
+@contextmanager
+def looking(program: Program) -> Iterator[None]:
+    """OutOfBoundsError where an index that the run looks at leaves its array."""
+    try:
+        yield
+    except Strayed as found:
+        raise strayed(program.lookups, found.index, found.extent) from None
 
 
 def returned(tree: Any, memory: Mapping[str, np.ndarray]) -> Any:

@@ -7,7 +7,7 @@ shapes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from sdfgad.errors import SdfgadError, SourceLine, located
+from sdfgad.errors import OutOfBoundsError, SdfgadError, SourceLine, located
 from sdfgad.ir.expr import Expr, Load
 from sdfgad.ir.index import Ix, Like, ix
 from sdfgad.ir.layout import Packing, axis
@@ -294,13 +294,31 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Lookup:
+    """A statement with an index into `extent` elements that data decide."""
+
+    extent: int
+    source: SourceLine | None
+
+
+def strayed(lookups: Sequence[Lookup], index: int, extent: int) -> OutOfBoundsError:
+    """What a call raises in which an index has left its array. The line is the first one with so many elements."""
+    places = list(dict.fromkeys(k.source for k in lookups if k.extent == extent and k.source is not None))
+    others = ", ".join(str(s.line) for s in places[1:])
+    return OutOfBoundsError(
+        f"index {index} is out of bounds for {extent} elements", source=places[0] if places else None,
+        help="NumPy raises IndexError here as well: the index comes from data"
+        + (f"; or it is that of another line with so many elements: {others}" if others else ""))
+
+
+@dataclass(frozen=True)
 class Program:
     """A whole specialised program.
 
     arrays: every container by name. arguments: those the caller passes, in order. returns: the value of the call as a
     tree of tuples, lists and constants with a `View` for every array or scalar result. live: constants whose contents
     may be others at the next call. failures: what the `fail` operations in the body raise, by their number. live_out:
-    arrays that somebody reads after the program.
+    arrays that somebody reads after the program. lookups: indices that the run looks at.
     """
 
     name: str
@@ -313,6 +331,7 @@ class Program:
     live: frozenset[str] = frozenset()
     failures: tuple[Raising, ...] = ()
     live_out: frozenset[str] = frozenset()
+    lookups: tuple[Lookup, ...] = ()
 
     @property
     def watched(self) -> tuple[str, ...]:

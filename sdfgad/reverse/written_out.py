@@ -176,7 +176,7 @@ class _Place:
         failed = {FAILED: self.writer.program.arrays[FAILED]} if FAILED in self.writer.program.arrays else {}
         view = arrays[result].whole
         program = Program("routine", MappingProxyType({**arrays, **failed}), tuple(arguments), self.of.body, view,
-                          failures=self.writer.program.failures)
+                          failures=self.writer.program.failures, lookups=self.writer.program.lookups)
         return _NORMAL(program.but(live_out=frozenset({result, *program.watched})))
 
     def put(self, program: Program, names: dict[str, str], results: Sequence[str]) -> Block:

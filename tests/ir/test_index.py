@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdfgad.ir.index import Ix, elem, floordiv, ix, maximum, minimum, mod, put_together
+from sdfgad.ir.index import Ix, elem, floordiv, ix, maximum, minimum, mod
+from sdfgad.ir.positions import put_together
 
 NAMES = ("i", "j", "n")
 TABLE = (3, 0, 2, 7, 1)

@@ -14,7 +14,7 @@ import numpy as np
 
 from sdfgad.ir import interpret
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
-from sdfgad.ir.index import Atom, Elem, FloorDiv, Ix, Max, Min, Mod
+from sdfgad.ir.index import Atom, Elem, FloorDiv, Ix, Max, Min, Mod, Subscript, ix
 from sdfgad.ir.layout import Packing
 from sdfgad.ir.primal import ACCUMULATE, PRIMALS
 from sdfgad.ir.program import Let, Map, Program
@@ -24,7 +24,7 @@ Function: TypeAlias = Callable[[Mapping[str, np.ndarray], Mapping[str, int], Map
 
 _SIGNS: Mapping[str, str] = MappingProxyType({"add": "+", "sub": "-", "mul": "*"})
 _OPERATORS: Mapping[type[Any], str] = MappingProxyType({
-    FloorDiv: "{} // {}", Mod: "{} % {}", Min: "min({}, {})", Max: "max({}, {})"})
+    FloorDiv: "{} // {}", Mod: "{} % {}", Subscript: "place({}, {})", Min: "min({}, {})", Max: "max({}, {})"})
 MOST_LINES, DEEPEST = 2000, 12
 """Of a function: branches that share much would be written out once for each."""
 WORTH_LOOPS = 400
@@ -88,6 +88,11 @@ def check(array: str, at: tuple[int, ...], shape: tuple[int, ...], packing: Pack
     return at
 
 
+def place(index: int, extent: int) -> int:
+    """What an index that the run looks at is."""
+    return Subscript((ix(0), ix(extent))).value([index, extent], None)
+
+
 @lru_cache(maxsize=64)
 def _caster(dtype: np.dtype) -> Callable[[Any], Any]:
     kind = dtype.type
@@ -102,7 +107,7 @@ class _Text:
     """The lines of a function, and what they name. known: the objects; seen: variables of nodes, by scope."""
 
     def __init__(self) -> None:
-        self.known: dict[str, Any] = {"check": check}
+        self.known: dict[str, Any] = {"check": check, "place": place}
         self.names: dict[object, str] = {}
         self.symbols: dict[str, str] = {}
         self.arrays: dict[str, str] = {}

@@ -16,7 +16,7 @@ import numpy as np
 
 from sdfgad.ir import interpret
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
-from sdfgad.ir.index import Elem, FloorDiv, Ix, Max, Min, Mod
+from sdfgad.ir.index import Elem, FloorDiv, Ix, Max, Min, Mod, Subscript
 from sdfgad.ir.layout import axis
 from sdfgad.ir.primal import ACCUMULATE, PRIMALS
 from sdfgad.ir.program import Let, Loop, Map, Program, Range, View
@@ -38,7 +38,7 @@ def run(program: Program, arguments: Arrays, room: Arrays = MappingProxyType({})
         else:
             memory[a.name] = np.full(a.shape, interpret._poison(a.dtype), a.dtype)
     machine = Whole(memory, {n: a.packing for n, a in program.arrays.items() if a.packing}, program.failures)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), interpret.looking(program):
         machine.block(program.body)
     return machine.memory
 
@@ -176,7 +176,8 @@ class Points:
     def _atom(self, atom: Any) -> Any:
         if isinstance(atom, Elem):
             return self.machine.memory[atom.array].reshape(-1)[self.flat(atom.array, atom.parts)].astype(np.int64)
-        return _COMBINE[type(atom)](*(self.index(p) for p in atom.parts))
+        parts = [self.index(p) for p in atom.parts]
+        return atom.value(parts, None) if isinstance(atom, Subscript) else _COMBINE[type(atom)](*parts)
 
     def flat(self, array: str, index: tuple[Ix, ...]) -> np.ndarray:
         """Where elements lie, one per point. IndexError: outside the array, or where it has no room."""

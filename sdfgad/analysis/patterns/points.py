@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sdfgad.ir.index import Atom, Elem, FloorDiv, Ix, Max, Min, Mod
+from sdfgad.ir.index import Atom, Elem, FloorDiv, Ix, Max, Min, Mod, Subscript
 from sdfgad.ir.layout import axis
 from sdfgad.ir.program import Range
 
@@ -17,7 +17,7 @@ Reader: TypeAlias = Callable[[str, tuple[Numbers, ...]], Numbers | None]
 """Elements of an integer array, if they are known."""
 
 _OPERATIONS: Mapping[type, Callable[[Numbers, Numbers], Numbers]] = MappingProxyType(
-    {FloorDiv: np.floor_divide, Mod: np.remainder, Min: np.minimum, Max: np.maximum})
+    {FloorDiv: np.floor_divide, Mod: np.remainder, Subscript: np.remainder, Min: np.minimum, Max: np.maximum})
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,8 @@ PLAIN = ("-std=c++20", "-O1", "-fPIC", "-w", *ADDRESSES)
 """For graphs of the reference target: as they are written, by one thread."""
 FIRST_FAILURE = 64
 """The status of a call that has raised the first of the program's own exceptions."""
+STRAYED = 14
+"""That of one in which an index has left its array. Libraries for other languages say the same of their arguments."""
 UNHEARD = -1
 """That of one that has not begun: nobody has said what an interrupt does."""
 _DEFECT = "this is a defect of the generated code; please report it with the program"

@@ -7,6 +7,7 @@ from sdfgad.codegen.cpu.lower import Lowered
 from sdfgad.codegen.cpu.text.interrupts import HEED
 from sdfgad.codegen.cpu.text.outline import outline
 from sdfgad.codegen.dace_text import APART, OWN_HEADER, all_counted, frame_text, members
+from sdfgad.codegen.strayed import places_looked_at
 
 _ENTRY = """
 extern "C" int sg_ask(int threads);
@@ -25,7 +26,7 @@ extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
     sg::Charge arena(state->sg_memory, {bytes}), stacks(state->sg_memory, {stack});
     uint64_t tapes[1] = {{uint64_t(reinterpret_cast<uintptr_t>(&state->sg_tapes))}};
     (void)tapes;
-    {pool}
+    {pool}{begin}
     int status = 0;
     try {{
         {rooms}
@@ -43,7 +44,7 @@ extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
         state->sg_damaged = damaged.what;
     }} catch (const sg::Failed &failed) {{
         status = {first_failure} + failed.which;
-    }}{interrupted}
+    }}{interrupted}{strayed}
     sg_ask(before);
     state->sg_tapes.end();
     args[{room} + 2] = reinterpret_cast<void *>({bytes} + state->sg_tapes.wanted());
@@ -81,7 +82,7 @@ def source(lowered: Lowered) -> str:
     code = state.made(APART.made(OWN_HEADER.made(all_counted(frame_text(lowered.sdfg)))))
     code = outline(code, f"void __program_{lowered.sdfg.name}_internal(")
     real = not (lowered.uses_blas or "dace::complex" in code)
-    return (REAL if real else "") + '#include <omp.h>\n#include "sdfgad.h"\n' + code + _entry(lowered, HEED in code)
+    return (REAL if real else "") + '#include <omp.h>\n#include "sdfgad.h"\n' + code + _entry(lowered, code)
 
 
 def _state(lowered: Lowered) -> str:
@@ -89,8 +90,9 @@ def _state(lowered: Lowered) -> str:
     return f"{lowered.sdfg.name}_state_t"
 
 
-def _entry(lowered: Lowered, heeds: bool) -> str:
-    """heeds: the program ends where the call is interrupted."""
+def _entry(lowered: Lowered, code: str) -> str:
+    heeds = HEED in code  # the program ends where the call is interrupted
+    begin, strayed, found = places_looked_at(code)
     position = {container(name): k for k, name in enumerate(lowered.arguments)}
     passed = []
     for name, desc in lowered.sdfg.arglist(free_symbols=()).items():  # numbers are passed in arrays
@@ -103,4 +105,4 @@ def _entry(lowered: Lowered, heeds: bool) -> str:
                          rooms=_ROOMS.format(each=lowered.held.room) if lowered.held.room else "",
                          room=len(lowered.arguments), bytes=f"int64_t({arena})",
                          first_failure=FIRST_FAILURE, watch=_WATCH if heeds else "",
-                         interrupted=_INTERRUPTED if heeds else "")
+                         interrupted=_INTERRUPTED if heeds else "", begin=begin, strayed=strayed) + found

@@ -10,10 +10,10 @@ from math import prod
 from types import MappingProxyType
 
 from sdfgad.codegen.export.interface import IndexCheck, Interface
-from sdfgad.ir.index import Atom, Elem, FloorDiv, Ix, Max, Min, Mod
+from sdfgad.ir.index import Atom, Elem, FloorDiv, Ix, Max, Min, Mod, Subscript
 
-_FUNCTIONS: Mapping[type, str] = MappingProxyType({Mod: "modulo", FloorDiv: "floor_divide", Min: "smaller",
-                                                   Max: "larger"})
+_FUNCTIONS: Mapping[type, str] = MappingProxyType({
+    Mod: "modulo", Subscript: "modulo", FloorDiv: "floor_divide", Min: "smaller", Max: "larger"})
 
 
 def check_functions(interface: Interface) -> str:

@@ -17,7 +17,7 @@ ERRORS = (
     (11, "MISALIGNED", "the address of an array is no multiple of the size of its numbers"),
     (12, "OVERLAP", "an output shares memory with an input or with another output"),
     (13, "BUSY", "another thread is in a call with this handle: make a handle for each thread"),
-    (14, "INDEX", "an element of an index array is out of bounds"),
+    (14, "INDEX", "an index is out of bounds"),
     (15, "THREADS", "the number of threads is below 1 or above the most that the library was exported for"),
     (63, "UNKNOWN", "an error that should not happen: please report it with the program"),
 )

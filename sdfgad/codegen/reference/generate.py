@@ -9,6 +9,7 @@ from sdfgad.codegen.compiling.build import FIRST_FAILURE
 from sdfgad.codegen.dace_text import frame_text
 from sdfgad.codegen.reference.lower import Graph
 from sdfgad.codegen.reference.storage import stacks
+from sdfgad.codegen.strayed import places_looked_at
 
 _ENTRY = """
 struct sg_Handle {{
@@ -25,7 +26,7 @@ extern "C" int sg_call(void *handle, void **args, int, int64_t limit) {{
     sg_Handle &own = *static_cast<sg_Handle *>(handle);
     {name}_state_t *state = own.state;
     args[{room} + 2] = reinterpret_cast<void *>({bytes});
-    {before}
+    {before}{begin}
     int status = 0;
     try {{
         __program_{name}(state{arguments});
@@ -40,7 +41,7 @@ extern "C" int sg_call(void *handle, void **args, int, int64_t limit) {{
         own.damaged = damaged.what;
     }} catch (const sg::Failed &failed) {{
         status = {first_failure} + failed.which;
-    }}{overflow}
+    }}{overflow}{strayed}
     {after}
     return status;
 }}
@@ -59,10 +60,12 @@ def source(graph: Graph) -> str:
     with (warnings.catch_warnings(),
           dace.config.set_temporary("library", "blas", "default_implementation", value="pure")):
         warnings.filterwarnings("ignore", "Using sets for connectors")  # which DaCe does itself, for products
-        return frame_text(graph.sdfg) + _entry(graph)
+        code = frame_text(graph.sdfg)
+    return code + _entry(graph, code)
 
 
-def _entry(graph: Graph) -> str:
+def _entry(graph: Graph, code: str) -> str:
+    begin, strayed, found = places_looked_at(code)
     place = {graph.names[n]: k for k, n in enumerate(graph.arguments)}
     arguments = "".join(f", static_cast<{desc.dtype.ctype} *>(args[{place[name]}])"
                         for name, desc in graph.sdfg.arglist().items())
@@ -73,4 +76,5 @@ def _entry(graph: Graph) -> str:
     after = [f"own.tape_peak = {tapes}.peak;", f"own.tape_needed = {tapes}.needed;"] if graph.tapes else []
     return _ENTRY.format(name=graph.sdfg.name, room=len(graph.arguments), bytes=f"int64_t({graph.bytes})",
                          arguments=arguments, before="\n    ".join(before), after="\n    ".join(after),
-                         overflow=_OVERFLOW if graph.tapes else "", first_failure=FIRST_FAILURE)
+                         overflow=_OVERFLOW if graph.tapes else "", first_failure=FIRST_FAILURE,
+                         begin=begin, strayed=strayed) + found

@@ -177,6 +177,26 @@ SG_FN double decimal(double x, double digits) {
 // mod for indices: nearly all are in range, and a remainder costs more than to see that.
 SG_FN int64_t wrap(int64_t a, int64_t b) { return uint64_t(a) < uint64_t(b) && b > 0 ? a : mod(a, b); }
 
+// The same where data decide the index, which Python looks at: one that leaves its array is noted, and ends the call.
+#if defined(__CUDACC__) || defined(SG_DEVICE)
+SG_FN int64_t place(int64_t a, int64_t b) { return wrap(a, b); }
+inline bool has_strayed() { return false; }
+#else
+struct Strayed {
+    int64_t index = 0, extent = 0;  // 0: none has left its array
+};
+[[gnu::visibility("hidden")]] inline Strayed strayed;
+[[gnu::cold, gnu::noinline]] inline int64_t stray(int64_t a, int64_t b) {
+    if (a < -b || a >= b) {
+        __atomic_store_n(&strayed.index, a, __ATOMIC_RELAXED);
+        __atomic_store_n(&strayed.extent, b, __ATOMIC_RELAXED);
+    }
+    return b > 0 ? mod(a, b) : 0;
+}
+SG_FN int64_t place(int64_t a, int64_t b) { return uint64_t(a) < uint64_t(b) && b > 0 ? a : stray(a, b); }
+inline bool has_strayed() { return __atomic_load_n(&strayed.extent, __ATOMIC_RELAXED) != 0; }
+#endif
+
 // Plain complex product as NumPy, without C++'s recovery of infinities; division scaled by the larger part.
 template <class T> SG_FN T mul(T a, T b) { return T(times(a, b)); }
 template <class T> SG_FN T div(T a, T b) { return a / b; }
@@ -421,11 +441,12 @@ struct Failed {
     int which;
 };
 
-// The call has been interrupted: it ends here, and what it has written is of no use. Looks at what `sg_watch` gave.
+// The call has been interrupted, or an index has left its array: it ends here, and what it has written is of no use.
+// Looks at what `sg_watch` gave.
 struct Interrupted {};
 [[noreturn, gnu::cold, gnu::noinline]] inline void interrupted() { throw Interrupted{}; }
 inline void heed(const volatile int *stop) {
-    if (__builtin_expect(*stop != 0, 0)) interrupted();
+    if (__builtin_expect((*stop != 0) | has_strayed(), 0)) interrupted();
 }
 
 // A function that stays Python: it says whether it has failed.

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
 from sdfgad.frontend.arrays.layout import is_turned
+from sdfgad.frontend.arrays.places import note_access, places
 from sdfgad.frontend.arrays.views import one_index, remap, slice_range, template
 from sdfgad.frontend.elements.caught import check_index
 from sdfgad.frontend.elements.elementwise import broadcast, expand, project, to_ix
@@ -102,15 +104,17 @@ def _array_rule(ctx: Context, array: ArrayValue, extent: Ix) -> Rule:
         array = ctx.builder.materialise(array, "index")
     domain, position = ctx.builder.domain(array.shape)
     every = to_ix(array.at(position))
+    as_python: Callable[[Ix], Ix] = partial(ctx.builder.scope.wrapped, extent=extent)
     if every is not None:
         check_index(ctx, every, extent, domain)
-        ctx.builder.note_access(every, extent, ctx.here, domain)
+        note_access(ctx.builder, every, extent, ctx.here, domain)
+        as_python = places(ctx, every, extent)
 
     def rule(chosen: Position, _: Position) -> Ix:
         i = to_ix(array.at(project(array.shape, chosen)))
         if i is None:
             raise LookupError("an index array changed its form")
-        return ctx.builder.scope.wrapped(i, extent)
+        return as_python(i)
 
     return rule
 

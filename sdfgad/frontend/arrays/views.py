@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sdfgad.frontend.arrays.places import note_access, places
 from sdfgad.frontend.elements.caught import check_index
 from sdfgad.frontend.elements.elementwise import (
     describe,
@@ -153,10 +154,10 @@ def one_index(ctx: Context, item: Value, extent: Ix) -> Ix:
     low, high = ctx.builder.scope.bounds(i)
     size = extent.const
     check_index(ctx, i, extent)
-    noted = ctx.builder.note_access(i, extent, ctx.here)
+    noted = note_access(ctx.builder, i, extent, ctx.here)
     if size is not None and not noted and ((low is not None and low >= size) or (high is not None and high < -size)):
         raise ctx.raises(IndexError, f"index {i}, which is out of bounds for {size} elements", code="SG105")
-    return ctx.builder.scope.wrapped(i, extent)
+    return places(ctx, i, extent)(i)
 
 
 def slice_range(ctx: Context, item: slice | SliceValue, extent: Ix) -> tuple[Ix, Ix, int]:

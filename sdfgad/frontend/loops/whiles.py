@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 
 from sdfgad.errors import UnsupportedError
+from sdfgad.frontend.arrays.places import perhaps
 from sdfgad.frontend.branches.carried import (
     Carry,
     Trial,
@@ -131,7 +132,8 @@ def _conditional(ctx: Context, stmt: ast.While, blanks: bool = False, rows: Rows
             until = leave_flag(ctx)
             after = close_carry(ctx, stmt, carry)
             restore(ctx, carry)
-            _set(ctx, flag.name, _test(ctx, stmt), until)
+            with perhaps(builder, until is not None):
+                _set(ctx, flag.name, _test(ctx, stmt), until)
         restore(ctx, carry)
         builder.source = source
         trips = emit(ctx, block, until, after, lambda body, _, count: While(

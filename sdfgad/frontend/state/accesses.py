@@ -15,7 +15,7 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.errors import OutOfBoundsError, SourceLine
-from sdfgad.ir.index import Atom, Elem, FloorDiv, Ix, Max, Min, Mod, ix
+from sdfgad.ir.index import Atom, Elem, FloorDiv, Ix, Max, Min, Mod, Subscript, ix
 from sdfgad.ir.program import Range
 
 MOST_LOOPS = 6
@@ -23,7 +23,7 @@ MOST_LOOPS = 6
 MOST_POINTS = 1 << 20
 _ELEMENT = "element"
 _OPERATIONS: Mapping[type, Callable[..., np.ndarray]] = MappingProxyType({
-    Mod: np.remainder, FloorDiv: np.floor_divide, Min: lambda *v: reduce(np.minimum, v),
+    Mod: np.remainder, Subscript: np.remainder, FloorDiv: np.floor_divide, Min: lambda *v: reduce(np.minimum, v),
     Max: lambda *v: reduce(np.maximum, v)})
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from sdfgad import names
 from sdfgad.arrays import native
 from sdfgad.errors import SourceLine, unsupported
-from sdfgad.frontend.state.accesses import MOST_LOOPS, IndexedAccess
+from sdfgad.frontend.state.accesses import IndexedAccess
 from sdfgad.frontend.state.attempts import Assumed, AssumptionFailed, StatementNeeded
 from sdfgad.frontend.state.bounds import KnownBounds
 from sdfgad.frontend.state.flatten import MAP_VARIABLES, without_divisions
@@ -23,7 +23,7 @@ from sdfgad.frontend.state.strides import turned
 from sdfgad.frontend.state.values import ArrayValue, Element, Grown, Lazy, Masked, Position, Shape, ViewValue
 from sdfgad.ir.expr import Call, Const, Expr, Index, call, const, index_elems, loads
 from sdfgad.ir.index import Bounds, Ix, ix
-from sdfgad.ir.program import FAILED, ORDER, Array, Lib, Map, Raising, Range, Stmt, Store, View, axis, view_of
+from sdfgad.ir.program import FAILED, ORDER, Array, Lib, Lookup, Map, Raising, Range, Stmt, Store, View, axis, view_of
 from sdfgad.ir.walk import within
 
 _SUPPORTED = frozenset("?bhilqBHILQfdFD")
@@ -63,6 +63,9 @@ class Builder:
     quiet: bool = False  # statements are not allowed at the moment
     accesses: list[IndexedAccess] = field(default_factory=list)  # indices that may leave their arrays
     failures: list[Raising] = field(default_factory=list)
+    lookups: list[Lookup] = field(default_factory=list)
+    loops: int = 0  # how many of the regions are loops
+    unsure: int = 0  # around what may not be looked at, although no branch is
     mail: Mail = field(default_factory=Mail)
     grown: list[Grown] = field(default_factory=list)  # lists that loops make longer
 
@@ -73,20 +76,6 @@ class Builder:
         self.selected: dict[str, int] = {}  # what masks select from, and how often it had been written by then
 
     # names and containers
-
-    def note_access(self, i: Ix, extent: Ix, source: SourceLine | None, domain: Sequence[Range] = ()) -> bool:
-        """Remember an index that every run uses and that is not proven to stay inside `extent` elements.
-
-        False for what only some runs may use.
-        """
-        low, high = self.scope.bounds(i, domain)
-        size = extent.const
-        ranges = (*self.scope.ranges, *domain)
-        if size is None or len(self.regions) != len(self.scope.ranges) or len(ranges) > MOST_LOOPS:
-            return False
-        if low is None or low < -size or high is None or high >= size:
-            self.accesses.append(IndexedAccess(i, size, ranges, source))
-        return True
 
     def symbol(self, label: str) -> str:
         """A free name for a loop variable or container."""
@@ -319,6 +308,7 @@ class Builder:
         self.regions.append(self.region_count)
         depth, facts, ranges = len(self.blocks), len(self.scope.facts), len(self.scope.ranges)
         outer, self.innermost_loop = self.innermost_loop, len(self.regions) if loop else self.innermost_loop
+        self.loops += loop
         try:
             with self.held.exact.inside():
                 yield block
@@ -328,14 +318,16 @@ class Builder:
             del self.blocks[depth - 1:]
             del self.regions[depth - 2:]
             self.innermost_loop = outer
+            self.loops -= loop
             del self.scope.facts[facts:], self.scope.ranges[ranges:]
 
     def snapshot(self) -> tuple:
         """The state to come back to when a trial fails."""
         return (dict(self.arrays), dict(self.constants), set(self.taken), dict(self.born), dict(self.scope.containers),
                 set(self.scope.unsigned), set(self.mutated), set(self.frozen), set(self.managed),
-                dict(self.growing), self.shared, len(self.blocks[-1]), self.statements, self.source, len(self.accesses),
-                self.lazies, len(self.failures), self.mail, [(g, g.now) for g in self.grown], self.held.state())
+                dict(self.growing), self.shared, len(self.blocks[-1]), self.statements, self.source,
+                (len(self.accesses), len(self.lookups)), self.lazies, len(self.failures), self.mail,
+                [(g, g.now) for g in self.grown], self.held.state())
 
     def rollback(self, state: tuple) -> None:
         """Names are free again, so nothing known of a container made since then may outlive it."""
@@ -344,7 +336,7 @@ class Builder:
         self.grown = [g for g, _ in grown]
         for made, now in grown:
             made.now = now
-        del self.accesses[accesses:], self.failures[failures:]
+        del self.accesses[accesses[0]:], self.lookups[accesses[1]:], self.failures[failures:]
         self.arrays, self.constants, self.taken, self.born = dict(arrays), dict(constants), set(taken), dict(born)
         self.held.back(held, self.constants)
         self.scope.containers, self.scope.unsigned = dict(containers), set(unsigned)

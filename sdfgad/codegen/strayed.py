@@ -4,7 +4,7 @@ from __future__ import annotations
 from sdfgad.codegen.compiling.build import STRAYED
 from sdfgad.codegen.cpp import PLACE
 
-_BEGIN = "\n    sg::strayed = {};"
+_BEGIN = "\n    sg::none_strayed();"
 _END = f"\n    if (sg::has_strayed()) status = {STRAYED};"
 _FOUND = """extern "C" void sg_strayed(int64_t *found) {
     found[0] = sg::strayed.index;

@@ -186,7 +186,8 @@ struct Strayed {
     int64_t index = 0, extent = 0;  // 0: none has left its array
 };
 [[gnu::visibility("hidden")]] inline Strayed strayed;
-[[gnu::cold, gnu::noinline]] inline int64_t stray(int64_t a, int64_t b) {
+// Said to be constant, though it leaves a note: whoever looks need not think that memory changes.
+[[gnu::cold, gnu::noinline, gnu::const]] inline int64_t stray(int64_t a, int64_t b) {
     if (a < -b || a >= b) {
         __atomic_store_n(&strayed.index, a, __ATOMIC_RELAXED);
         __atomic_store_n(&strayed.extent, b, __ATOMIC_RELAXED);
@@ -195,6 +196,7 @@ struct Strayed {
 }
 SG_FN int64_t place(int64_t a, int64_t b) { return uint64_t(a) < uint64_t(b) && b > 0 ? a : stray(a, b); }
 inline bool has_strayed() { return __atomic_load_n(&strayed.extent, __ATOMIC_RELAXED) != 0; }
+inline void none_strayed() { __atomic_store_n(&strayed.extent, 0, __ATOMIC_RELAXED); }
 #endif
 
 // Plain complex product as NumPy, without C++'s recovery of infinities; division scaled by the larger part.

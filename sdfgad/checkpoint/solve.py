@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,13 +43,17 @@ class Planner:
     """One problem, its model, and a deadline for all that is asked about it."""
 
     def __init__(self, problem: ScheduleProblem, time_limit: float | None = None, points: int = POINTS,
-                 warm: bool = True) -> None:
-        """warm: begin with the greedy plan; many small questions are answered faster without."""
+                 warm: bool = True, inner: Mapping[str, tuple[Point, ...]] | None = None) -> None:
+        """warm: begin with the greedy plan; many small questions are answered faster without. inner: what inner loops
+        offer, where another planner of the problem has found it."""
         self.problem, self.count, self.warm = problem, points, warm
         allowed = settings().solver_time_limit if time_limit is None else time_limit
         self.deadline = time.monotonic() + allowed
-        self.model = Model(problem, {p.name: self._points(p.name) for top in problem.children(None)
-                                     for p in problem.children(top.name)})
+        offered = {p.name: self._points(p.name) for top in problem.children(None)
+                   for p in problem.children(top.name)} if inner is None else inner
+        # The planner of a loop may take half of the time that is left: none was cut short.
+        self.whole = inner is not None or self.left() > allowed / 2
+        self.model = Model(problem, offered)
 
     def left(self) -> float:
         """Seconds until the deadline."""

@@ -94,7 +94,7 @@ def execute(block: Block, memory: dict[str, np.ndarray]) -> None:
 def number(e: Expr, memory: dict[str, np.ndarray]) -> Any:
     """What an expression outside of all loops is."""
     with np.errstate(all="ignore"):
-        return _Machine(memory).value(e)
+        return _Machine(memory).whole(e)
 
 
 def put(view: View, values: np.ndarray, memory: dict[str, np.ndarray]) -> None:
@@ -120,6 +120,7 @@ class _Machine:
         self.packings = packings
         self.symbols: dict[str, int] = {}
         self.locals: dict[str, Any] = {}
+        self.done: dict[Expr, Any] = {}
         self.tapes: dict[str, list[np.ndarray]] = {}
 
     def block(self, block: Block) -> None:
@@ -127,37 +128,61 @@ class _Machine:
             _STATEMENTS[type(stmt)](self, stmt)
 
     def index(self, i: Ix) -> int:
-        return i.evaluate(self.symbols, lambda array, at: self.memory[array][self.inside(array, at)])
+        return i.evaluate(self.symbols, self.element)
+
+    def element(self, array: str, at: tuple[int, ...]) -> Any:
+        return self.memory[array][self.inside(array, at)]
 
     def inside(self, array: str, at: tuple[int, ...]) -> tuple[int, ...]:
         """The place `at`, if it is in an array and its storage."""
         shape, packing = self.memory[array].shape, self.packings.get(array)
-        if len(at) != len(shape) or any(not 0 <= p < n for p, n in zip(at, shape, strict=True)):
+        within = len(at) == len(shape)
+        for p, n in zip(at, shape, strict=False):
+            within = within and 0 <= p < n
+        if not within:
             raise IndexError(f"{array}{list(at)} is outside shape {shape}")
         if packing is not None and not packing.holds(at):
             raise IndexError(f"{array}{list(at)} has no room in {packing}")
         return at
 
     def at(self, array: str, index: tuple[Ix, ...]) -> tuple[int, ...]:
-        return self.inside(array, tuple(self.index(i) for i in index))
+        return self.inside(array, tuple([self.index(i) for i in index]))
+
+    def whole(self, e: Expr) -> Any:
+        """The value of an expression that a statement asks for: what stands in it in several places is computed once,
+        as nothing is stored meanwhile."""
+        self.done.clear()
+        return self.value(e)
 
     def value(self, e: Expr) -> Any:
-        if isinstance(e, Const):
-            return e.dtype.type(e.value)
-        if isinstance(e, Index):
-            return np.int64((self.index(e.ix) + 2 ** 63) % 2 ** 64 - 2 ** 63).astype(e.dtype)
-        if isinstance(e, Load):
-            return self.memory[e.array][self.at(e.array, e.index)]
-        if isinstance(e, Local):
-            return self.locals[e.name]
-        return self.call(e)
+        return _VALUES[type(e)](self, e)
+
+    def const(self, e: Const) -> Any:
+        return e.dtype.type(e.value)
+
+    def integer(self, e: Index) -> Any:
+        return np.int64((self.index(e.ix) + 2 ** 63) % 2 ** 64 - 2 ** 63).astype(e.dtype)
+
+    def load(self, e: Load) -> Any:
+        return self.memory[e.array][self.at(e.array, e.index)]
+
+    def local(self, e: Local) -> Any:
+        return self.locals[e.name]
 
     def call(self, e: Call) -> Any:
-        if e.fn == "select":
-            return self.value(e.args[1] if self.value(e.args[0]) else e.args[2])
+        found = self.done.get(e)
+        if found is None:
+            found = self.done[e] = self.choice(e) if e.fn == "select" else self.applied(e)
+        return found
+
+    def choice(self, e: Call) -> Any:
+        """The branch that is taken, and nothing of the other one."""
+        return self.value(e.args[1] if self.value(e.args[0]) else e.args[2])
+
+    def applied(self, e: Call) -> Any:
         args = [self.value(a) for a in e.args]
         result = args[0] if e.fn == "cast" else PRIMALS[e.fn](*args)
-        return np.asarray(result).astype(e.dtype)[()]
+        return result if type(result) is e.dtype.type else np.asarray(result).astype(e.dtype)[()]
 
     def points(self, domain: tuple[Range, ...], body: Callable[[], None]) -> None:
         if not domain:
@@ -180,7 +205,7 @@ class _Machine:
     def map(self, stmt: Map) -> None:
         def body() -> None:
             for part in stmt.body:
-                value = self.value(part.expr)
+                value = self.whole(part.expr)
                 if isinstance(part, Let):
                     self.locals[part.name] = value
                     continue
@@ -207,7 +232,7 @@ class _Machine:
             self.block(stmt.body)
 
     def if_(self, stmt: If) -> None:
-        self.block(stmt.then if self.value(stmt.cond) else stmt.orelse)
+        self.block(stmt.then if self.whole(stmt.cond) else stmt.orelse)
 
     def read(self, view: View) -> np.ndarray:
         out = np.empty(tuple(self.index(n) for n in view.shape), view.dtype)
@@ -255,6 +280,8 @@ class _Machine:
 _STATEMENTS: Mapping[type[Stmt], Callable[[_Machine, Any], None]] = MappingProxyType({
     Map: _Machine.map, Lib: _Machine.lib, Loop: _Machine.loop, While: _Machine.while_, If: _Machine.if_,
     Push: _Machine.push, Pop: _Machine.pop})
+_VALUES: Mapping[type[Expr], Callable[[_Machine, Any], Any]] = MappingProxyType({
+    Const: _Machine.const, Index: _Machine.integer, Load: _Machine.load, Local: _Machine.local, Call: _Machine.call})
 
 
 def _matmul(a: np.ndarray, b: np.ndarray, *scale: np.ndarray, conj_a: bool = False, conj_b: bool = False,

@@ -22,12 +22,11 @@ from sdfgad.plans.plan import Plan
 from sdfgad.plans.planning import Choice
 
 if TYPE_CHECKING:
-    from sdfgad.checkpoint.solve import Bounds, Planner, between
+    from sdfgad.checkpoint.solve import Bounds, between
     from sdfgad.plans.timeline import timeline_of
     from sdfgad.reverse.problem import open_loops
 else:
     Bounds = later("sdfgad.checkpoint.solve", "Bounds")
-    Planner = later("sdfgad.checkpoint.solve", "Planner")
     between = later("sdfgad.checkpoint.solve", "between")
     timeline_of = later("sdfgad.plans.timeline", "timeline_of")
     open_loops = later("sdfgad.reverse.problem", "open_loops")
@@ -125,7 +124,7 @@ def _extra_seconds(schedule: SchedulePlan) -> dict[str, float]:
 
 def front(choice: Choice, points: int) -> list[Alternative]:
     """Executable plans, none of which is both smaller and faster than another, from the fastest to the smallest."""
-    schedules = Planner(choice.question).front(Bounds(), max(points - 1, 2)) if choice.question.items else []
+    schedules = choice.asked().front(Bounds(), max(points - 1, 2)) if choice.question.items else []
     found = [f for s in schedules if (f := _emitted(choice, s)) is not None]
     found += [] if choice.pins else [_as_found(choice, e) for e in (choice.stored, choice.cached) if e is not None]
     found += [_floor(f) for f in found[-1:]]
@@ -216,7 +215,7 @@ def _fastest_within(choice: Choice, limit: int, deadline: float) -> Alternative 
     """None when time is up, too."""
     if time.monotonic() > deadline:
         return None
-    return _emitted(choice, Planner(choice.question).fastest(Bounds(peak=limit)))
+    return _emitted(choice, choice.asked().fastest(Bounds(peak=limit)))
 
 
 def _by_hand(question: ScheduleProblem, emission: Emission) -> SchedulePlan:

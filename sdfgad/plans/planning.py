@@ -31,6 +31,7 @@ from sdfgad.reverse.made import Gradient
 from sdfgad.thresholds import thresholds
 
 if TYPE_CHECKING:
+    from sdfgad.checkpoint.inner import Point
     from sdfgad.checkpoint.solve import Bounds, Planner
     from sdfgad.checkpoint.streaming import cached_modes, may_stream
     from sdfgad.checkpoint.verify import verify
@@ -89,6 +90,8 @@ class Choice:
     _emitted: dict[tuple[frozenset[str], frozenset[tuple[str, Mode]]], Emission] = field(
         default_factory=dict, init=False, repr=False)
     """Programs by what is computed again and how loops run."""
+    _offered: Mapping[str, tuple[Point, ...]] | None = field(default=None, init=False, repr=False)
+    """What inner loops offer to those around them, once it is known."""
 
     @cached_property
     def stored(self) -> Emission:
@@ -124,6 +127,12 @@ class Choice:
         pins = {name: pin for name, pin in self._pinned_names.items() if name not in self._on_tapes}
         return schedule_of(stored.problem, self.stored.made, self.stored.whole.arrays, self.plain, self.machine, pins,
                            stored.held, self.spill)
+
+    def asked(self) -> Planner:
+        """The question, with the time for an answer before it; what inner loops offer is found once."""
+        planner = Planner(self.question, inner=self._offered)
+        self._offered = planner.model.points if planner.whole else None
+        return planner
 
     @cached_property
     def _on_tapes(self) -> frozenset[str]:
@@ -181,7 +190,7 @@ class Choice:
         plans that it takes for little larger, and of lower limits until none is kept."""
         lowest = self._leanest.peak_bytes if self._leanest else 0
         for part in NEAR_LEANEST:
-            schedule = Planner(self.question).fastest(Bounds(peak=int(lowest * (1 + part))))
+            schedule = self.asked().fastest(Bounds(peak=int(lowest * (1 + part))))
             own = own if schedule is None else min((own, self._emitted_or(own, schedule)), key=lambda e: e.peak)
         while (smaller := self._fitting(own.peak - 1)) is not None:
             own = smaller
@@ -215,7 +224,7 @@ class Choice:
     @cached_property
     def _leanest(self) -> SchedulePlan | None:
         """The schedule of the lowest peak."""
-        return Planner(self.question).smallest()
+        return self.asked().smallest()
 
     @property
     def _foreseen(self) -> int:
@@ -248,7 +257,7 @@ class Choice:
         plans below that."""
         bounds = [bound]
         for _ in range(attempts):
-            schedule = next(filter(None, (Planner(self.question).fastest(Bounds(peak=b)) for b in bounds)), None)
+            schedule = next(filter(None, (self.asked().fastest(Bounds(peak=b)) for b in bounds)), None)
             if schedule is None:
                 return None
             schedule = replace(schedule, limit_bytes=limit)

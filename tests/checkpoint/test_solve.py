@@ -26,6 +26,12 @@ LONG = 600.0
 """Seconds that nothing here takes, whatever else the machine does."""
 
 
+def tens(quick, many):
+    """The first numbers of tens of problems; of those from `quick` on only slow tests are made."""
+    return [*range(0, quick, PER_TEST),
+            *(pytest.param(first, marks=pytest.mark.slow) for first in range(quick, many, PER_TEST))]
+
+
 def solve(problem, limit=None):
     """The fastest plan within a limit; None where there is none."""
     return Planner(problem, LONG).fastest(Bounds(limit))
@@ -66,19 +72,20 @@ def check_against_enumeration(problem):
     assert planner.fastest(Bounds(front[0][0] - 1)) is None and planner.smallest().peak_bytes == front[0][0]
 
 
-@pytest.mark.parametrize("first", range(0, 100, PER_TEST))
+@pytest.mark.parametrize("first", tens(50, 100))
 def test_as_good_as_enumeration_without_loops(first):
     for seed in range(first, first + PER_TEST):
         check_against_enumeration(random_problem(seed))
 
 
-@pytest.mark.parametrize("loops, first", [(loops, first) for loops in (1, 2) for first in range(0, 60, PER_TEST)])
+@pytest.mark.parametrize("first", tens(30, 60))
+@pytest.mark.parametrize("loops", [1, 2])
 def test_as_good_as_enumeration_with_loops(loops, first):
     for seed in range(first, first + PER_TEST):
         check_against_enumeration(random_problem(seed, loops, most=1500))
 
 
-@pytest.mark.parametrize("first", range(0, 30, PER_TEST))
+@pytest.mark.parametrize("first", tens(20, 30))
 def test_as_good_as_enumeration_with_a_loop_in_a_loop(first):
     for seed in range(first, first + PER_TEST):
         check_against_enumeration(random_problem(seed, 1, nested=True, most=800))
@@ -120,6 +127,17 @@ def test_three_loops_deep():
         plan = planner.fastest(Bounds(limit))
         assert legal(problem, plan, limit).seconds == plan.seconds
     assert planner.fastest(Bounds(12)) is None and planner.smallest().peak_bytes == 13
+
+
+def test_what_inner_loops_offer_serves_every_planner_of_a_problem(monkeypatch):
+    problem = random_problem(3, 1, nested=True, most=800)
+    first = Planner(problem, LONG)
+    assert first.whole and first.model.points
+    monkeypatch.setattr(Planner, "spread", None)  # nobody looks for it again
+    again = Planner(problem, LONG, inner=first.model.points)
+    for planner in (first, again):
+        assert planner.smallest().peak_bytes == true_front(problem)[0][0]
+    assert not Planner(time_loop(), 0.0).whole
 
 
 def test_nothing_keeps_a_limit_below_the_minimum():

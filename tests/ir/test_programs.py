@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sdfgad.ir import algebra
+from sdfgad.ir import algebra, interpret
 from sdfgad.ir.expr import Call, Const, Load, const, index_elems, loads, map_indices, rewrite, walk
 from sdfgad.ir.index import ix
 from sdfgad.ir.interpret import run
@@ -51,6 +51,15 @@ def test_each_shared_part_is_visited_once():
     seen = []
     rewrite(both, lambda n: seen.append(n))
     assert len(seen) == 4
+
+
+def test_what_is_used_again_is_computed_once():
+    """Also in branches: written out, this has 2 ** 60 nodes."""
+    value = X.expr
+    for _ in range(30):
+        value = Call("mul", (value, value), F8)
+        value = Call("select", (Call("lt", (value, const(4.0, F8)), np.dtype(bool)), value, value), F8)
+    assert interpret.number(value, {"x": np.array(1.0)}) == 1.0
 
 
 def test_indices_inside_expressions():

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.checkpoint import streaming
+from sdfgad.checkpoint import solve, streaming
 from sdfgad.checkpoint.modes import SEGMENTS
 from sdfgad.checkpoint.roofline import Machine
 from sdfgad.plans import planning
+from sdfgad.thresholds import changed
 
 SLOW_MEMORY = Machine(1e8, 1e12)
 RECORDS = 20_000
@@ -121,10 +122,18 @@ def test_starting_again_gives_the_same_gradient(monkeypatch, fn):
 
 
 def test_what_iterations_look_at_is_carried():
-    state = {fn.__name__: sdfgad.plan(fn, *arguments(), snapshot="p").outlook.loops[0].snapshot_bytes
-             for fn in (energies, sums, carried, steps_between)}
+    state = {fn.__name__: sdfgad.plan(fn, *arguments(), snapshot="p").schedule.problem.loops[0].state_bytes
+             for fn in (energies, sums, carried)}
     assert state["energies"] == state["sums"] == 0
     assert state["carried"] >= 8
+
+
+def test_what_inner_loops_offer_is_found_once(monkeypatch):
+    asked, found = [], solve.best_points
+    monkeypatch.setattr(solve, "best_points", lambda points, count: asked.append(count) or found(points, count))
+    with changed(small_program=0):  # of a large program the floor is not looked for below that of the model
+        assert sdfgad.plan(carried, *arguments(), snapshot="p").outlook.floor_bytes
+    assert len(asked) == 1
 
 
 def test_tapes_of_unknown_length_are_those_of_one_iteration():

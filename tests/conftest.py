@@ -25,7 +25,7 @@ os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 
 FLAGS = build.FLAGS
-QUICK = tuple("-O1" if flag == "-O3" else flag for flag in FLAGS)
+QUICK = tuple("-Og" if flag == "-O3" else flag for flag in FLAGS)
 """What g++ needs less time for; for tests of what programs compute."""
 FASTER_LINKER = ("-fuse-ld=gold",) if shutil.which("ld.gold") else ()
 OPTIMISED = ("codegen", "harness", "npbench", "perf")

@@ -21,9 +21,10 @@ def swept(module_config: object) -> memory_sweep.Sweep:
 
 @pytest.fixture(scope="module")
 def module_config() -> object:
-    """Few calls: nothing is timed here."""
+    """Few calls and limits: nothing is timed here, and each limit is another program."""
     patch = pytest.MonkeyPatch()
     patch.setattr(memory_sweep, "TIMED_CALLS", 1)
+    patch.setattr(memory_sweep, "PERCENT", (100, 25, 5))
     yield patch
     patch.undo()
 

@@ -23,7 +23,7 @@ from tests.conftest import FASTER_LINKER
 
 HEADERS = Path(__file__).parent / "cuda"
 INCLUDES = (f"-I{HEADERS}", f"-I{RUNTIME}")
-FLAGS = ("-std=c++20", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE",
+FLAGS = ("-std=c++20", "-Og", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE",
          "-D_GLIBCXX_BITS_SPECFUN_H")  # see `build.FLAGS`
 OF_PROGRAMS: tuple[str, ...] = ()
 """More flags of programs, which neither the runtime nor the libraries have."""

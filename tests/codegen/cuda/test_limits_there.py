@@ -64,7 +64,7 @@ def test_the_floor_is_that_of_the_plan_whoever_asks(name: str, device: str) -> N
     options: dict[str, Any] = {"wrt": kernel.wrt, "output": kernel.output, "reduce": "sum", "device": device}
     least = sdfgad.grad(kernel.program, **options).plan(*arguments).outlook.floor_bytes
     assert sdfgad.grad(kernel.program, memory_limit=least, **options).plan(*arguments).predicted.peak_bytes == least
-    for less in (1, 32, 64):
+    for less in (1, 64):
         with pytest.raises(sdfgad.MemoryLimitError) as refused:
             sdfgad.grad(kernel.program, memory_limit=least - less, **options).plan(*arguments)
         assert refused.value.minimum_bytes == least

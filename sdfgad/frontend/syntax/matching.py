@@ -6,6 +6,7 @@ import ast
 import copy
 import dis
 from collections.abc import Iterator
+from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any, TypeAlias
 
@@ -24,7 +25,13 @@ _REWRITTEN = "@pytest_ar"
 
 def runs(function: FunctionType, node: FunctionNode) -> bool:
     """Whether the function runs what `node` says; its decorators and the values of its defaults are left out."""
-    code = function.__code__
+    return _runs(function.__code__, function.__code__.co_qualname, node)
+
+
+@lru_cache(maxsize=1 << 10)
+def _runs(code: CodeType, name: str, node: FunctionNode) -> bool:
+    """Helpers are called in many places, and by many programs: a function is compiled again only once to be compared.
+    name: what the classes around are called, which is part of no code's comparison."""
     unit = ast.fix_missing_locations(ast.Module([_around(code, node)], []))
     try:
         compiled = compile(unit, "<text>", "exec", flags=code.co_flags & _FUTURES, dont_inherit=True)

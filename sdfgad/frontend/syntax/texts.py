@@ -56,7 +56,7 @@ def _found(code: CodeType) -> list[str]:
         return []
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def functions_in(content: str) -> dict[str, Sequence[ast.FunctionDef | ast.Lambda]]:
     """Every function of a text by its name; none when the text is no Python."""
     try:

@@ -301,8 +301,14 @@ class _KernelText:
         self.writer.open(f"for (int64_t {var} = {start}; {var} {sign} {end}; {var} += {r.step})")
 
     def body(self, work: PointWork, frame: Frame, names: Mapping[int, str]) -> None:
-        values = Values(self.writer, frame, count_uses(p.expr for p in work.body))
+        values = Values(self.writer, frame, count_uses(p.expr for p in work.body if not _copied_truth(p)))
         for k, part in enumerate(work.body):
+            source = _copied_truth(part)
+            if source and isinstance(part, Store):
+                from_, to = (access(frame, at.array, at.index) for at in (source, part))
+                self.writer.line(f"sg::copy_truth({to}, {from_});")
+                values.forget(part.array)
+                continue
             values.bind_shared([part.expr])
             if isinstance(part, Let):
                 values.bind(part.expr, local(part.name))
@@ -350,6 +356,12 @@ class _KernelText:
 
     def kind(self, work: PointWork, k: int) -> str:
         return ctype(self.frame.arrays[_store(work, k).array].dtype)
+
+
+def _copied_truth(part: Let | Store) -> Load | None:
+    """The truth value that a store copies: a tape keeps what a loop overwrites, also where nothing was there before."""
+    plain = isinstance(part, Store) and part.op is None and isinstance(part.expr, Load)
+    return part.expr if plain and part.expr.dtype == _BOOL else None
 
 
 def _store(work: PointWork, k: int) -> Store:

@@ -55,6 +55,12 @@ SG_FN int64_t unknown(int64_t number) {
     return number;
 }
 
+// A truth value as the byte that it is. A tape keeps what is overwritten, which may never have been written: to look at
+// such a truth value, and be it to copy it, is undefined.
+SG_FN void copy_truth(bool &to, const bool &from) {
+    reinterpret_cast<unsigned char &>(to) = reinterpret_cast<const unsigned char &>(from);
+}
+
 // What all threads of a block have, joined in an order that never changes. For all threads of the block.
 template <int Threads, class How> __device__ typename How::type together(typename How::type mine) {
     constexpr int Groups = 16;

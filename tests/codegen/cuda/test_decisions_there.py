@@ -1,6 +1,7 @@
 """Branches and ends of loops that data decide, taken by the threads of the device: the host waits for no number."""
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from sdfgad.errors import ToolchainError
 from sdfgad.thresholds import changed, thresholds
 from sdfgad.verbs.pipeline import Primal, Request, derive
 from tests.codegen.cuda.faulty import sound, without
-from tests.support.on_cpu import counts, in_order, running_here
+from tests.support.on_cpu import counts, in_order, on_cpu, running_here
 
 BLOCK = thresholds().device
 BLOCKS = replace(BLOCK, rounds=-1)
@@ -89,6 +90,26 @@ def test_a_loop_of_unknown_length(limits: Any) -> None:
         found, started, waited = called(sdfgad.forward(settling), X)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert started <= 4 and waited == 1
+
+
+def leaving(x: np.ndarray) -> float:
+    """Whether to leave is one number for all turns: a tape keeps what it was, before the first turn whatever lies there."""
+    for k in range(0, x.shape[0] - 1, 2):
+        x[:] = np.sin(x) * x
+        if x[0, 0] > 0.9:
+            break
+        x[k] *= 0.4 * np.sin(x[k + 1])
+    return np.sum(x * x)
+
+
+def test_truth_values_that_nobody_has_written_are_copied_as_bytes() -> None:
+    """To read a truth value that is neither 0 nor 1 is undefined, also where it is only kept."""
+    texts: list[str] = []
+    with running_here(on_cpu(lambda text: texts.append(text) or text)):
+        np.testing.assert_allclose(sdfgad.grad(leaving)(X.copy()), sdfgad.grad(leaving)(X.copy()), rtol=1e-12)
+    truths = set(re.findall(r"bool\* (p_\w+) =", texts[-1]))
+    assert not [m for m in re.findall(r"\w+\[.*\] = (p_\w+)\[[^;]*\];", texts[-1]) if m in truths]
+    assert "sg::copy_truth(" in texts[-1]
 
 
 def test_a_branch_in_a_loop_of_the_host() -> None:

@@ -16,7 +16,9 @@ from tests.support import on_cpu
 RANDOM, TOGETHER = 100, 20
 """Random programs, and how many a process runs."""
 NAMES = ([n] for n in (*CASES, *DIFFERENTIABLE))
-GROUPS = (*NAMES, *([*map(str, range(n, n + TOGETHER))] for n in range(0, RANDOM, TOGETHER)))
+COPIED = "727"
+"""A tape of this random program keeps a truth value that nobody has written."""
+GROUPS = (*NAMES, *([*map(str, range(n, n + TOGETHER))] for n in range(0, RANDOM, TOGETHER)), [COPIED])
 
 
 def said(threads: bool, *what: str) -> tuple[int, str]:

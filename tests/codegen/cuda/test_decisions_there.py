@@ -93,7 +93,7 @@ def test_a_loop_of_unknown_length(limits: Any) -> None:
 
 
 def leaving(x: np.ndarray) -> float:
-    """Whether to leave is one number for all turns: a tape keeps what it was, before the first turn whatever lies there."""
+    """Whether to leave is one number: a tape keeps what it was, in the first turn whatever lies there."""
     for k in range(0, x.shape[0] - 1, 2):
         x[:] = np.sin(x) * x
         if x[0, 0] > 0.9:

@@ -227,7 +227,8 @@ FAILING = [
     lambda x: np.interp(x[0], [0, 1], [1.0]), lambda x: np.cross(x, x), lambda x: np.select([x > 0], [x, x]),
     lambda x: np.histogram(x, bins=0)[0] * x[0], lambda x: np.searchsorted([1, 2], x, side="mid") * x,
     lambda x: np.diff(x, n=-1), lambda x: np.pad(x, (1, 2, 3)), lambda x: np.pad(A * x[0], [(1, 1)] * 3),
-    lambda x: np.ix_(A * x[0])[0], lambda x: np.apply_along_axis(np.sum, 2, A * x[0]),
+    lambda x: np.pad(x, (-1, 2), mode="wrap"), lambda x: np.ix_(A * x[0])[0],
+    lambda x: np.apply_along_axis(np.sum, 2, A * x[0]),
     lambda x: np.mean(A * x[0], axis=(0, 0)), lambda x: x[np.lexsort((x, x[:3]))], lambda x: np.resize(x, -1),
     lambda x: np.einsum("ij->k", A * x[0]), lambda x: np.einsum("ij->ii", A * x[0]), lambda x: np.place(x, x > 0, [])]
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from sdfgad.analysis.elements.access import Access, Site, overlap_in, range_accesses
 from sdfgad.analysis.elements.dependence import READ, touches
+from sdfgad.codegen.cuda.lifting import lifted
 from sdfgad.codegen.cuda.work import (
     BLOCK,
     DeviceItem,
@@ -81,8 +82,10 @@ class Around:
 
 def join(first: DeviceKernel, other: DeviceKernel, around: Around) -> DeviceKernel | None:
     """One kernel in place of two that follow each other, where that is possible and no waste."""
-    if len(first.box) != len(other.box) or not (_takes_company(first) and _takes_company(other)):
+    if not (_takes_company(first) and _takes_company(other)):
         return None
+    if len(first.box) != len(other.box):
+        return _with_rim(first, other, around) if around.pieces else None
     box = _around(first.box, other.box)
     if box is None or size(box) > SPARE * max(first.points, other.points) + BLOCK:
         return None
@@ -91,6 +94,17 @@ def join(first: DeviceKernel, other: DeviceKernel, around: Around) -> DeviceKern
         return None
     parts, pieced = (*first.parts, *other.parts), first.pieced or other.pieced or not own
     return DeviceKernel(box, parts, (), first.fills | other.fills, pieced=pieced)
+
+
+def _with_rim(first: DeviceKernel, other: DeviceKernel, around: Around) -> DeviceKernel | None:
+    """The same, where one of them is over the rim of what the other one writes."""
+    if len(first.box) < len(other.box):
+        rim = lifted(first, other)
+        made = rim and join(rim, other, around)
+    else:
+        rim = lifted(other, first)
+        made = rim and join(first, rim, around)
+    return replace(made, pieced=True) if made else None
 
 
 def _around(first: tuple[Side, ...], other: tuple[Side, ...]) -> tuple[Side, ...] | None:

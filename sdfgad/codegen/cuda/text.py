@@ -360,8 +360,8 @@ class _KernelText:
 
 def _copied_truth(part: Let | Store) -> Load | None:
     """The truth value that a store copies: a tape keeps what a loop overwrites, also where nothing was there before."""
-    plain = isinstance(part, Store) and part.op is None and isinstance(part.expr, Load)
-    return part.expr if plain and part.expr.dtype == _BOOL else None
+    value = part.expr if isinstance(part, Store) and part.op is None else None
+    return value if isinstance(value, Load) and value.dtype == _BOOL else None
 
 
 def _store(work: PointWork, k: int) -> Store:

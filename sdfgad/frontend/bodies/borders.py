@@ -9,8 +9,12 @@ import numpy as np
 def pad(array, pad_width, mode="constant", constant_values=0, end_values=0, stat_length=None, reflect_type="even"):
     array = np.asarray(array)
     widths = pairs(pad_width, array.ndim)
+    if any(min(w) < 0 for w in widths):
+        raise ValueError("index can't contain negative values")
     if mode == "constant" and np.ndim(constant_values) == 0 or mode == "edge":
         return _at_once(array, widths, mode, constant_values)
+    if mode in _FOLDED and reflect_type == "even" and _fits(array.shape, widths, mode):
+        return _folded(array, widths, mode)
     # What stands in the corners is what the last axis brings, as in NumPy.
     for k in range(array.ndim):
         rows, (before, after) = np.moveaxis(array, k, 0), widths[k]
@@ -60,6 +64,44 @@ def _at_once(array, widths, mode, value):
             rows[:before] = rows[before:before + 1]
             rows[before + n:] = rows[before + n - 1:before + n]
     return out
+
+
+_FOLDED = ("reflect", "symmetric", "wrap")
+"""Modes whose borders hold elements of the array, each once."""
+
+
+def _fits(shape, widths, mode):
+    """Whether no border is wider than what it is made of, and parts are few."""
+    few = 0 < len([k for k in range(len(shape)) if max(widths[k]) > 0]) <= 3
+    return few and all(max(widths[k]) <= shape[k] - (mode == "reflect") for k in range(len(shape)))
+
+
+def _folded(array, widths, mode):
+    """Each part of the borders from the array itself, corners too: what is copied along one axis after the other waits
+    for itself."""
+    out = np.empty(tuple([array.shape[k] + widths[k][0] + widths[k][1] for k in range(array.ndim)]), array.dtype)
+    each = [_places(array.shape[k], widths[k][0], widths[k][1], mode) for k in range(array.ndim)]
+    parts = [[place] for place in each[0]]
+    for places in each[1:]:
+        parts = [part + [place] for part in parts for place in places]
+    for part in parts:
+        out[tuple([to for to, _ in part])] = array[tuple([of for _, of in part])]
+    return out
+
+
+def _places(n, before, after, mode):
+    """Along one axis: where the array goes and its borders, and what they hold."""
+    ends = [(slice(0, before), slice(n - before, n)), (slice(before + n, before + n + after), slice(0, after))]
+    if mode != "wrap":
+        first = 1 if mode == "reflect" else 0
+        ends = [(ends[0][0], slice(first, first + before)), (ends[1][0], slice(n - first - after, n - first))]
+        ends = [(to, _turned(of)) for to, of in ends]
+    return [(slice(before, before + n), slice(0, n))] + [e for e, m in zip(ends, (before, after), strict=True) if m]
+
+
+def _turned(of):
+    """The same places the other way round."""
+    return slice(of.stop - 1, of.start - 1 if of.start > 0 else None, -1)
 
 
 def _repeated(rows, before, after, mode, reflect_type):

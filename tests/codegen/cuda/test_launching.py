@@ -19,6 +19,7 @@ from sdfgad.thresholds import changed, thresholds
 from sdfgad.verbs.pipeline import Request, derive
 from tests.codegen.cuda.faulty import Sound, sound, without
 from tests.codegen.cuda.test_teams import items_of, kernels_of
+from tests.support.on_cpu import in_order, running_here
 
 X = np.random.default_rng(5).normal(size=(41, 33))
 USUAL = thresholds().device
@@ -63,6 +64,42 @@ def test_rims_run_beside_the_interior() -> None:
     assert any(len(shape) > 1 and shape[-1] > 1 for shape in shapes), shapes
     alone = launches(made_of(replace(HOST, beside=0)))
     assert launches(items) <= 0.6 * alone  # 26 and 50
+
+
+def steps_of_halos(mode: str) -> list[int]:
+    """Kernels that a step starts, in the forward sweep and in the reverse one."""
+    def steps(x: np.ndarray, count: int) -> float:
+        for _ in range(count):
+            p = np.pad(x, 1, mode=mode)
+            x = x + 0.1 * x * (p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2] - 4 * x)
+        return np.sum(x * x)
+
+    with sdfgad.config(device="gpu"):
+        made = derive(steps, bind(steps, (np.ones((1024, 1024)), 10), {}), Request(("x",), None, None, False))
+    return [launches(one.parts[0]) for one in scheduled(made.program).items if isinstance(one, HostControl)]
+
+
+@pytest.mark.parametrize("mode, most", [("wrap", [2, 3]), ("reflect", [2, 3]), ("symmetric", [2, 3]),
+                                        ("constant", [2, 3]), ("edge", [3, 4])])
+def test_halos_are_filled_by_the_kernel_of_the_interior(mode: str, most: list[int]) -> None:
+    """Of borders that repeat what is inside it were 3 and 6."""
+    assert steps_of_halos(mode) == most
+
+
+def through_rows(x: np.ndarray) -> float:
+    """A thread goes through the rows of what others clear: a row is no rim at a fixed place."""
+    y = np.zeros_like(x)
+    for t in range(1, x.shape[0]):
+        y[t] = 0.5 * y[t - 1] + x[t] * x[t, 2]
+    y[5] *= 2.0
+    y[:, 3] = y[:, 4] * x[:, 1]
+    return np.sum(y * x)
+
+
+def test_rims_of_what_a_thread_goes_through() -> None:
+    expected = sdfgad.grad(through_rows)(X.copy())
+    with running_here(), in_order(2):
+        np.testing.assert_allclose(sdfgad.grad(through_rows)(X.copy()), expected, rtol=1e-12)
 
 
 @pytest.fixture(scope="module", params=["host", "blocks", "block"])

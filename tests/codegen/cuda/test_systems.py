@@ -13,8 +13,12 @@ import sdfgad
 from sdfgad.arrays import Spec
 from sdfgad.calls.arguments import bind
 from sdfgad.codegen.cuda import source
+from sdfgad.codegen.cuda.libraries.checks import KNOWN, checked_once
 from sdfgad.codegen.cuda.work import launches, works
+from sdfgad.ir.program import Lib
+from sdfgad.ir.walk import statements
 from sdfgad.thresholds import changed, thresholds
+from sdfgad.verbs.pipeline import Request, derive
 from tests.codegen.cuda.test_atomics import kernels
 from tests.codegen.cuda.test_components import numbers, planned
 from tests.support.on_cpu import in_order, running_here
@@ -139,6 +143,41 @@ def test_a_singular_matrix_has_a_determinant(system: int) -> None:
         assert np.isnan(solve(np.stack([NONE, np.eye(3), np.eye(3)]))).any(axis=(1, 2)).tolist() == [True, False, False]
         with pytest.raises(np.linalg.LinAlgError):
             sdfgad.forward(lambda a: np.linalg.cholesky(a))(STACK - 1.5 * np.eye(3))
+
+
+def implicit(a: np.ndarray, x: np.ndarray, steps: int) -> float:
+    for _ in range(steps):
+        x = np.linalg.solve(a + np.diag(x * x), x + np.sin(x))
+    return np.sum(x * x)
+
+
+def perhaps(a: np.ndarray, x: np.ndarray, steps: int) -> float:
+    """Nobody has looked at the factors where none were made."""
+    for _ in range(steps):
+        if x[0] > 0.0:
+            x = np.linalg.solve(a + np.diag(x * x), x)
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("function, looks", [(implicit, [False, True]), (perhaps, [False, False])])
+def test_factors_are_looked_at_once(function: Callable[..., float], looks: list[bool]) -> None:
+    """The reverse sweep solves with those of the forward sweep, and looked for pivots of zero in them again."""
+    made = derive(function, bind(function, (np.eye(64), np.ones(64), 3), {}), Request(("a", "x"), None, None, False))
+    solves = [s for s in statements(checked_once(made.program).body) if isinstance(s, Lib) and s.op == "solve"]
+    assert [KNOWN in s.attrs for s in solves] == looks
+
+
+def test_systems_of_a_loop_in_the_library() -> None:
+    rng = np.random.default_rng(6)
+    a, x = 3.0 * np.eye(12) + 0.1 * rng.normal(size=(12, 12)), rng.normal(size=12)
+    expected = sdfgad.grad(implicit)(a.copy(), x.copy(), 3)
+    with running_here(), in_order(1):
+        gradient = sdfgad.grad(implicit)
+        found = gradient(a.copy(), x.copy(), 3)
+        for name in ("a", "x"):
+            _same(found[name], expected[name])
+        with pytest.raises(np.linalg.LinAlgError):
+            gradient(np.zeros((12, 12)), np.zeros(12), 3)
 
 
 def messages(h: np.ndarray, w: np.ndarray, source: np.ndarray, target: np.ndarray) -> float:

@@ -99,6 +99,7 @@ int trsm(void *h, int side, int uplo, int how, int diag, int m, int n, const T *
             }
     });
 }
+// Factorisations do not look for NaN first, as NVIDIA's do not (`_work`): LAPACKE would leave pivots unwritten.
 // Sizes that no routine of LAPACK's would ask for: only what was asked for may be used.
 int wished(int m, int n) { return 5 * n + 3 * m + 1; }
 
@@ -210,7 +211,7 @@ PRODUCTS(S, float) PRODUCTS(D, double) PRODUCTS(C, C) PRODUCTS(Z, Z)
         if (!is_handle(h, 's') || !is_matrix(a, n, n, lda) || !is_room(info, 1) || !is(size >= wished(n, n), "too little room") || \
             !is_room(room, size)) \
             return WRONG; \
-        return given(h, [=] { spoil(room, size), *info = LAPACKE_##L##potrf(LAPACK_COL_MAJOR, uplo ? 'U' : 'L', n, a, lda); }); \
+        return given(h, [=] { spoil(room, size), *info = LAPACKE_##L##potrf_work(LAPACK_COL_MAJOR, uplo ? 'U' : 'L', n, a, lda); }); \
     } \
     int cusolverDn##U##getrf_bufferSize(void *h, int m, int n, T *a, int lda, int *size) { \
         return *size = wished(m, n), is_handle(h, 's') && is_matrix(a, m, n, lda) ? 0 : WRONG; \
@@ -219,7 +220,7 @@ PRODUCTS(S, float) PRODUCTS(D, double) PRODUCTS(C, C) PRODUCTS(Z, Z)
         if (!is_handle(h, 's') || !is_matrix(a, m, n, lda) || !is_room(info, 1) || !is_room(pivots, std::min(m, n)) || \
             !is_room(room, wished(m, n))) \
             return WRONG; \
-        return given(h, [=] { spoil(room, wished(m, n)), *info = LAPACKE_##L##getrf(LAPACK_COL_MAJOR, m, n, a, lda, pivots); }); \
+        return given(h, [=] { spoil(room, wished(m, n)), *info = LAPACKE_##L##getrf_work(LAPACK_COL_MAJOR, m, n, a, lda, pivots); }); \
     } \
     int cusolverDn##U##geqrf_bufferSize(void *h, int m, int n, T *a, int lda, int *size) { \
         return *size = wished(m, n), is_handle(h, 's') && is_matrix(a, m, n, lda) ? 0 : WRONG; \

@@ -5,6 +5,7 @@ import numpy as np
 
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.libraries.batches import batched
+from sdfgad.codegen.cuda.libraries.checks import checked_once
 from sdfgad.codegen.cuda.libraries.operations import LOOK, SIGNS, SINGULAR, DeviceForms
 from sdfgad.codegen.cuda.libraries.snapshots import snapshots_of
 from sdfgad.ir import algebra
@@ -18,7 +19,7 @@ _INT32, _BOOL = np.dtype(np.int32), np.dtype(np.bool_)
 
 def device_operations(program: Program) -> Program:
     """The program with its library operations as calls and kernels, their workspaces declared."""
-    program = batched(program)
+    program = checked_once(batched(program))
     forms = DeviceForms(dict(program.arrays), set(all_variables(program.body)), snapshots=snapshots_of(program))
     told = [s for s in program.body if isinstance(s, Lib) and s.op == SIGNS]
     body = forms.block(Frame(program.arrays), tuple(s for s in program.body if not any(s is one for one in told)))

@@ -14,6 +14,7 @@ import numpy as np
 from sdfgad.analysis.elements.access import size_bound
 from sdfgad.codegen.cpp import Frame, least_trips
 from sdfgad.codegen.cuda.libraries.batches import MATMULS, one_of
+from sdfgad.codegen.cuda.libraries.checks import KNOWN, without_pivots
 from sdfgad.codegen.cuda.libraries.rooms import ROOMS, room_of
 from sdfgad.codegen.cuda.libraries.snapshots import SnapshotForms
 from sdfgad.codegen.library_forms import (
@@ -206,23 +207,10 @@ def _told(op: str, trouble: int = 0) -> Form:
     return form
 
 
-def without_pivots(forms: Forms, frame: Frame, factors: View) -> tuple[list[Stmt], Expr]:
-    """Whether factors have a pivot of zero. With NaN or infinity in it a matrix counts as none that is singular."""
-    none, wild = (forms.workspace(frame, (), _INT32) for _ in range(2))
-    ranges, at = factors.points("w")
-    here, zero, one = factors.load(at), const(0, _INT32), const(1, _INT32)
-    on = Call("eq", (Index(at[0], _INT64), Index(at[1], _INT64)), _BOOL)
-    empty = Call("and", (on, Call("eq", (here, algebra.zero(here.dtype)), _BOOL)), _BOOL)
-    finite = call("isfinite", here, dtype=_BOOL)
-    found = ((none, algebra.select(empty, one, zero)), (wild, algebra.select(finite, zero, one)))
-    clear = Map((), tuple(Store(v.array, v.at(()), zero) for v, _ in found))
-    look = Map(ranges, tuple(Store(v.array, v.at(()), sign, "max") for v, sign in found))
-    signs = [Call(fn, (v.load(()), zero), _BOOL) for fn, v in (("ne", none), ("eq", wild))]
-    return [clear, look], Call("and", tuple(signs), _BOOL)
-
-
 def _solve(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
     """A singular matrix has factors, too, and a determinant, but solves nothing."""
+    if stmt.attrs.get(KNOWN):
+        return _told("getrs")(forms, frame, stmt)
     look, bad = without_pivots(forms, frame, stmt.ins[0])
     sign = forms.workspace(frame, (ix(1),), _INT32)
     value = algebra.select(bad, const(1, _INT32), const(0, _INT32))

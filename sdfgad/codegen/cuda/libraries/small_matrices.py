@@ -13,7 +13,8 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.cuda.libraries.operations import cholesky_adjoint, inverse, without_pivots
+from sdfgad.codegen.cuda.libraries.checks import without_pivots
+from sdfgad.codegen.cuda.libraries.operations import cholesky_adjoint, inverse
 from sdfgad.codegen.library_forms import FORMS, Forms, conjugate, copy, product_loops, triangle
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Index, Load, Local, call, const

@@ -288,7 +288,9 @@ def lists_by_value(x):
     order.remove(1)
     picked = x[order.index(2)] * order.count(1)
     order.clear()
-    return picked, len(order)
+    ways = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0)]
+    turned = [x[ways.index((-a, -b)) % 6] * (k + 1) for k, (a, b) in enumerate(ways)]
+    return picked, len(order), np.array(turned), ways.count((0, 1))
 
 
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])

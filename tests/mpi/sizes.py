@@ -116,6 +116,34 @@ def of_several_shapes(comm, x):
     return total + np.sum(np.concatenate(every) ** 2) if comm.rank == 0 else total
 
 
+def of_lists_of_objects(comm, x):
+    """The root has a dict for each rank: texts, numbers and arrays of several shapes."""
+    last = comm.size - 1
+    jobs = [{"id": r, "name": "job" * (r + 1), "scale": x[r] * x[4], "more": (x[:r + 2], [r, x[1]])}
+            for r in range(comm.size)] if comm.rank == last else None
+    job = comm.scatter(jobs, root=last)
+    part, (k, v) = job["more"]
+    return job["scale"] * np.sum(part ** 2) * len(job["name"]) * v + x[job["id"]] * k
+
+
+def of_objects_in_turn(comm, x):
+    """Objects in loops: each is one message, of which numbers that change are read."""
+    state, s = {"theta": x[:3], "rate": x[3], "step": 0}, x[0]
+    for k in range(2):
+        if comm.rank == 0:
+            state = {"theta": np.sin(state["theta"] * x[:3]), "rate": state["rate"] * 0.5, "step": k}
+        state = comm.bcast(state, root=0)
+        work = [(state["theta"] * r * s, r + k, "text") for r in range(1, comm.size + 1)] if comm.rank == 0 else None
+        part, n, word = comm.scatter(work, root=0)
+        s = state["rate"] * np.sum(part * x[:3]) * (state["step"] + n) * len(word)
+        every = comm.gather({"rank": comm.rank, "part": x[:2] * s, "text": "a" * comm.rank}, root=0)
+        if comm.rank == 0:
+            s = s + sum(np.sum(e["part"] ** 2) * (e["rank"] + len(e["text"])) for e in every)
+        for v, r in comm.allgather((x[:2], comm.rank + k)):
+            s = s + 0.1 * np.sum(v ** 2) * r
+    return s
+
+
 def among_neighbours(comm, x):
     """A grid that is closed in one direction, and so narrow that both neighbours may be one rank."""
     grid = comm.Create_cart(MPI.Compute_dims(comm.size, 2), periods=[True, False])
@@ -188,15 +216,17 @@ def in_groups(comm, x):
 
 
 PROGRAMS: tuple[Callable[..., Any], ...] = (
-    of_root, of_sums, of_loops, of_buffers, of_pairs, of_shapes, of_objects, of_several_shapes, among_neighbours,
-    among_vertices, with_statuses, until_all_agree, in_groups)
+    of_root, of_sums, of_loops, of_buffers, of_pairs, of_shapes, of_objects, of_several_shapes, of_lists_of_objects,
+    of_objects_in_turn, among_neighbours, among_vertices, with_statuses, until_all_agree, in_groups)
 
 
 def check_sizes() -> None:
     """Value, tangent and gradient by the reference semantics against differences of the sum over the ranks."""
     for fn in PROGRAMS:
         tell(f"sizes {fn.__name__}", **errors_of(fn))
-    tell("unlike sizes", error=error_of(lambda: sdfgad.grad(unlike, wrt="x", objective="sum")(COMM, np.ones(3))))
+    for fn in (unlike, unlike_items, unlike_in_turn):
+        tell(f"{fn.__name__} sizes", error=error_of(lambda fn=fn: sdfgad.grad(fn, wrt="x", objective="sum")(
+            COMM, np.ones(3))))
 
 
 def errors_of(fn: Callable[..., Any]) -> dict[str, float]:
@@ -219,6 +249,19 @@ def errors_of(fn: Callable[..., Any]) -> dict[str, float]:
 def unlike(comm, x):
     """Refused: objects that are not made alike."""
     return comm.allgather((x[0], x[1]) if comm.rank == 0 else (x[0], x[1], x[2]))[0][0]
+
+
+def unlike_items(comm, x):
+    items = [(x[0],), *[(x[0], x[1])] * (comm.size - 1)] if comm.rank == 0 else None
+    return comm.scatter(items, root=0)[0]
+
+
+def unlike_in_turn(comm, x):
+    """The loop and its iterations one by one are tried in turn, and ask for other things."""
+    s = x[0]
+    for _ in range(2):
+        s = s * comm.allgather({"a": x[0]} if comm.rank == 0 else {"a": x[:2]})[0]["a"]
+    return s
 
 
 CHECKS_OF_SIZES = {"sizes": check_sizes}

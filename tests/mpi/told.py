@@ -83,9 +83,11 @@ def check_objects(found: dict[str, Any]) -> None:
 
 def check_sizes(found: dict[str, Any]) -> None:
     sizes = {n: f for n, f in found.items() if n.startswith("sizes ")}
-    assert len(sizes) == 13
+    assert len(sizes) == 15
     assert all(f["value"] < 1e-13 and f["slope"] < 1e-7 and f["dot"] < 1e-12 for f in sizes.values()), sizes
-    assert any("not made alike" in message for _, message in found["unlike sizes"]["error"])
+    for name in ("unlike", "unlike_items", "unlike_in_turn"):
+        assert {form for form, _ in found[f"{name} sizes"]["error"]} == {"UnsupportedError"}
+        assert any("not made alike" in message for _, message in found[f"{name} sizes"]["error"]), name
 
 
 def check_ways(found: dict[str, Any]) -> None:

@@ -305,7 +305,7 @@ def list_method(ctx: Context, method: Method, arguments: list[Value], keywords: 
         raise ctx.refuse(f"the arguments {', '.join(keywords)} of the method {method.name!r} of a list", code="SG102")
     if any(isinstance(a, (IntValue, Masked)) for a in arguments) and method.name in ("pop", "insert"):
         raise ctx.refuse("a list item chosen at run time", "use an array", "SG102")
-    if method.name in _BY_VALUE and not all(is_number(v) or isinstance(v, str) for v in (*owner.items, *arguments)):
+    if method.name in _BY_VALUE and not all(map(_compares_now, (*owner.items, *arguments))):
         if method.name != "remove" and len(arguments) == 1 and owner.items and are_numbers([*owner.items, *arguments]):
             return looked_for(ctx, method.name, owner.items, arguments[0])
         raise ctx.refuse("a list item looked for among values only known at run time", "use an array", "SG102")
@@ -318,6 +318,11 @@ def list_method(ctx: Context, method: Method, arguments: list[Value], keywords: 
         return found
     except (IndexError, TypeError, ValueError) as error:
         raise ctx.raises(type(error), f"a list operation that fails: {error}", code="SG102") from error
+
+
+def _compares_now(value: Value) -> bool:
+    """Whether a value equals others while translating as it does when it runs: numbers, texts, tuples of these."""
+    return is_number(value) or isinstance(value, str) or type(value) is tuple and all(map(_compares_now, value))
 
 
 def of_text(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:

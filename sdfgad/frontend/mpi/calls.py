@@ -28,8 +28,10 @@ from sdfgad.frontend.mpi.messages import (
 from sdfgad.frontend.mpi.neighbours import NEIGHBOURS
 from sdfgad.frontend.mpi.objects import (
     alltoall_objects,
-    broadcast_form,
+    broadcast_place,
     brought,
+    brought_to,
+    gather_objects,
     irecv_object,
     isend_object,
     recv_object,
@@ -37,6 +39,7 @@ from sdfgad.frontend.mpi.objects import (
     send_object,
     sendrecv_objects,
 )
+from sdfgad.frontend.mpi.packed import makeup_of
 from sdfgad.frontend.mpi.persistent import recv_init, send_init, start
 from sdfgad.frontend.mpi.reductions import (
     allreduce,
@@ -271,9 +274,11 @@ def _bcast_into(ctx: Context, comm: Any, buf: Value, root: Value = 0) -> None:
 
 
 def _bcast(ctx: Context, comm: Any, obj: Value, root: Value = 0) -> Value:
-    copy = broadcast_form(ctx, comm, obj, root_of(ctx, root))
+    place = broadcast_place(ctx, comm, obj, root_of(ctx, root))
+    copy = place.view
+    assert copy is not None
     _bcast_into(ctx, comm, ctx.builder.view(ctx.builder.arrays[copy.view.array], copy.shape), root)
-    return copy
+    return brought_to(ctx, place)
 
 
 def _scatter(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, root: Value = 0) -> None:
@@ -299,6 +304,8 @@ def _allgather(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
 
 def _allgather_list(ctx: Context, comm: Any, sendobj: Value) -> Value:
     """A list of what the ranks give, which has one shape on all of them."""
+    if makeup_of(ctx, sendobj) is not None:
+        return gather_objects(ctx, comm, sendobj)
     given, shapes = listed_alike(ctx, comm, "allgather", object_of(ctx, sendobj))
     if len(set(shapes)) > 1:
         return gathered_parts(ctx, comm, [Makeup("data", s) for s in shapes], given)
@@ -308,6 +315,8 @@ def _allgather_list(ctx: Context, comm: Any, sendobj: Value) -> Value:
 
 
 def _gather_list(ctx: Context, comm: Any, sendobj: Value, root: Value = 0) -> Value:
+    if makeup_of(ctx, sendobj) is not None:
+        return gather_objects(ctx, comm, sendobj, root_of(ctx, root))
     given, shapes = listed_alike(ctx, comm, "gather", object_of(ctx, sendobj))
     if len(set(shapes)) > 1:
         return gathered_parts(ctx, comm, [Makeup("data", s) for s in shapes], given, root)

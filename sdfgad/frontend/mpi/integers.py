@@ -27,6 +27,7 @@ from sdfgad.frontend.mpi.structures import (
     gathered,
     gathered_parts,
     is_structure,
+    scattered,
     scattered_parts,
     share_of,
 )
@@ -104,6 +105,8 @@ def _of_forms(ctx: Context, comm: Any, name: str, rule: Callable[..., Value], fo
     if not any(form.data for form in forms):
         found = share_of(ctx, comm, forms)
         return (found.items[0],) if name == "scatter" else (found,)
+    if name == "scatter" and any(map(is_structure, forms[0].parts)):
+        return (scattered(ctx, comm, rule, forms[0], own, *root),)
     return (scattered_parts(ctx, comm, forms[0], own, *root),) if name == "scatter" and _is_uneven(forms[0]) else None
 
 

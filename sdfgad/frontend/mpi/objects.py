@@ -9,7 +9,7 @@ from sdfgad.frontend.arrays.indexing import subscript
 from sdfgad.frontend.elements.elementwise import as_array, describe
 from sdfgad.frontend.functions.arithmetic import items_of
 from sdfgad.frontend.mpi.alike import of_one_shape
-from sdfgad.frontend.mpi.given import object_of, root_of
+from sdfgad.frontend.mpi.given import flat_of, object_of, part_of_flat, root_of, rows_of
 from sdfgad.frontend.mpi.messages import MessageBuffers, collective, count_on, exchange, numbered, post, say, size_of
 from sdfgad.frontend.mpi.nobody import is_nobody, object_of_somebody
 from sdfgad.frontend.mpi.packed import form_of_all, makeup_of, packed, unpacked
@@ -74,27 +74,47 @@ def brought_to(ctx: Context, place: ObjectPlace) -> Value:
     return place.view if place.view is None or makeup is None else unpacked(ctx, makeup, place.view)
 
 
-def broadcast_form(ctx: Context, comm: Any, value: Value, root: int) -> ViewValue:
+def broadcast_place(ctx: Context, comm: Any, value: Value, root: int) -> ObjectPlace:
     """A copy of what is broadcast, or room for it on another rank: the root says what comes."""
     way = _from_root(ctx, comm, root)
     if comm.Get_rank() != root:
         return _room_or(ctx, way, value)
-    given = object_of(ctx, value)
-    say(ctx, way, _form(ctx, given))
-    return ctx.builder.fresh_copy(given, "message")
+    given, form = _given(ctx, value)
+    say(ctx, way, form)
+    return ObjectPlace(ctx.builder.fresh_copy(given, "message"), form)
 
 
 def scatter_objects(ctx: Context, comm: Any, sendobj: Value, root: Value = 0) -> Value:
     """Each rank gets an item of the root's list."""
     place = root_of(ctx, root)
-    way, here = _from_root(ctx, comm, place), comm.Get_rank() == place
-    rows = _stacked(ctx, comm, sendobj) if here else None
-    if rows is not None:
-        say(ctx, way, _form(ctx, rows, 1))
-    into = _room(ctx, way) if rows is None else _place(ctx, _form(ctx, rows, 1))
-    sent = () if rows is None else (rows,)
+    way = _from_root(ctx, comm, place)
+    sent: tuple[ViewValue, ...] = ()
+    if comm.Get_rank() == place:
+        rows, form = _rows(ctx, comm, sendobj)
+        say(ctx, way, form)
+        sent = (rows,)
+    else:
+        form = _expected(ctx, way)
+    into = _place(ctx, form)
     collective(ctx, comm, "scatter", MessageBuffers(sent, (into,), size_of(into), into.dtype), place)
-    return into
+    return brought_to(ctx, ObjectPlace(into, form))
+
+
+def gather_objects(ctx: Context, comm: Any, obj: Value, root: int | None = None) -> Value:
+    """A list of the tuples, lists and dicts that all ranks give, of the root or of every rank: of as many numbers."""
+    number, rank, place = numbered(ctx, comm, "lists"), comm.Get_rank(), (members(comm), lineage(handle_of(comm)))
+    given, own = _given(ctx, obj)
+    ways = [ObjectWay(*place, giver, None, number, "lists") for giver in range(comm.Get_size())]
+    say(ctx, ways[rank], own)
+    forms = [own if giver == rank else _expected(ctx, way) for giver, way in enumerate(ways)]
+    if len({(form.dtype, form.shape) for form in forms}) > 1:
+        raise ctx.refuse("a gather of objects that are not made alike", "every rank has to give as many numbers and "
+                         "arrays of the same types and shapes, in the same order", "SG109")
+    got = (rows_of(ctx, comm, given),) if root is None or rank == root else ()
+    collective(ctx, comm, "allgather" if root is None else "gather",
+               MessageBuffers((given,), got, size_of(given), given.dtype), root or 0)
+    return ListValue([brought_to(ctx, ObjectPlace(part_of_flat(ctx, flat_of(ctx, got[0]), k * size_of(given), size_of(
+        given)), form)) for k, form in enumerate(forms)], len(ctx.builder.regions)) if got else None
 
 
 def alltoall_objects(ctx: Context, comm: Any, sendobj: Value) -> Value:
@@ -107,11 +127,33 @@ def alltoall_objects(ctx: Context, comm: Any, sendobj: Value) -> Value:
 
 def _stacked(ctx: Context, comm: Any, value: Value) -> ViewValue:
     """The items of a list, one for each rank, in one array."""
+    return _in_rows(ctx, [object_of(ctx, one) for one in _items(ctx, comm, value)])
+
+
+def _rows(ctx: Context, comm: Any, value: Value) -> tuple[ViewValue, ObjectForm]:
+    """The same of items that may be tuples, lists and dicts, and what each rank is told of its item."""
+    items = _items(ctx, comm, value)
+    if all(makeup_of(ctx, one) is None for one in items):
+        rows = _stacked(ctx, comm, value)
+        return rows, _form(ctx, rows, 1)
+    pairs = [_given(ctx, one) for one in items]
+    common = form_of_all({form for _, form in pairs})
+    if common is None:
+        raise ctx.refuse("a scatter of objects that are not made alike", "give every rank as many numbers and arrays "
+                         "of the same types and shapes, in the same order", "SG109")
+    return _in_rows(ctx, [row for row, _ in pairs]), common
+
+
+def _items(ctx: Context, comm: Any, value: Value) -> list[Value]:
     items = list(items_of(ctx, value)) if isinstance(value, (ListValue, list, tuple)) else []
     if len(items) != comm.Get_size():
         raise ctx.refuse(f"{describe(value)} for {comm.Get_size()} ranks", "give a list with one number or array for "
                          "each rank, all of one shape", "SG109")
-    rows = ctx.invoke(ctx, np.stack, [ListValue([object_of(ctx, one) for one in items], len(ctx.builder.regions))], {})
+    return items
+
+
+def _in_rows(ctx: Context, items: list[ViewValue]) -> ViewValue:
+    rows = ctx.invoke(ctx, np.stack, [ListValue(list(items), len(ctx.builder.regions))], {})
     return ctx.builder.fresh_copy(as_array(ctx, rows), "message")
 
 
@@ -122,12 +164,21 @@ def _from_root(ctx: Context, comm: Any, root: int) -> ObjectWay:
 
 def _outgoing(ctx: Context, comm: Any, value: Value, dest: Value, tag: Value) -> ViewValue:
     """What is sent; those who receive it are told its form."""
-    makeup = makeup_of(ctx, value)
-    given, form = (object_of(ctx, value), None) if makeup is None else packed(ctx, value, makeup)
-    way = ObjectWay(members(comm), lineage(handle_of(comm)), comm.Get_rank(), _told(dest), _told(tag))
-    if not is_nobody(dest):
-        say(ctx, way, form or _form(ctx, given))
+    if is_nobody(dest):
+        makeup = makeup_of(ctx, value)
+        return object_of(ctx, value) if makeup is None else packed(ctx, value, makeup)[0]
+    given, form = _given(ctx, value)
+    say(ctx, ObjectWay(members(comm), lineage(handle_of(comm)), comm.Get_rank(), _told(dest), _told(tag)), form)
     return given
+
+
+def _given(ctx: Context, value: Value) -> tuple[ViewValue, ObjectForm]:
+    """A value as it is sent, and what the others are told of it."""
+    makeup = makeup_of(ctx, value)
+    if makeup is not None:
+        return packed(ctx, value, makeup)
+    given = object_of(ctx, value)
+    return given, _form(ctx, given)
 
 
 def _form(ctx: Context, given: ViewValue, inner: int = 0) -> ObjectForm:
@@ -147,26 +198,23 @@ def _incoming(ctx: Context, comm: Any, source: Value, tag: Value) -> ObjectPlace
     return ObjectPlace(_place(ctx, form), form)
 
 
-def _room(ctx: Context, way: ObjectWay) -> ViewValue:
-    return _place(ctx, _expected(ctx, way))
-
-
 def _expected(ctx: Context, way: ObjectWay) -> ObjectForm:
     form = _form_of(ctx, way)
     count_on(ctx, way, form)
     return form
 
 
-def _room_or(ctx: Context, way: ObjectWay, value: Value) -> ViewValue:
+def _room_or(ctx: Context, way: ObjectWay, value: Value) -> ObjectPlace:
     """Room for what a root gives. What another rank gives to the call counts for nothing; it is taken for a pattern
     until the root says otherwise, as most often it is one."""
     said = objects_sent()
     pattern = isinstance(value, ArrayValue) or is_number(value) or isinstance(value, IntValue)
     if not pattern or said and said[-1] is not NOBODY_SAYS and any(other.meets(way) for other, _ in said[-1]):
-        return _room(ctx, way)
-    given = object_of(ctx, value)
-    count_on(ctx, way, _form(ctx, given), guessed=True)
-    return ctx.builder.fresh_copy(given, "message")
+        form = _expected(ctx, way)
+        return ObjectPlace(_place(ctx, form), form)
+    given, form = _given(ctx, value)
+    count_on(ctx, way, form, guessed=True)
+    return ObjectPlace(ctx.builder.fresh_copy(given, "message"), form)
 
 
 def _place(ctx: Context, form: ObjectForm) -> ViewValue:

@@ -137,6 +137,20 @@ def gathered(ctx: Context, comm: Any, rule: Rule, forms: Sequence[Makeup], own: 
                      len(ctx.builder.regions))
 
 
+def scattered(ctx: Context, comm: Any, rule: Rule, form: Makeup, own: Value, root: Value) -> Value:
+    """An item of the root's list of objects: each array of it on its own."""
+    if not all(one.like(form.parts[0]) for one in form.parts):
+        raise ctx.refuse("a scatter of objects that are not made alike", "give every rank as many numbers and arrays "
+                         "of the same types, in the same order", "SG109")
+    ways = list(zip(*(one.data for one in form.parts), strict=True))
+    rows = [list(_data(one)) for one in items_of(ctx, own)] if comm.Get_rank() == root else []
+    given = [ListValue([row[k] for row in rows], len(ctx.builder.regions)) if rows else None for k in range(len(ways))]
+    several = [len({one.parts for one in way}) > 1 for way in ways]
+    got = [scattered_parts(ctx, comm, Makeup("list", way, way[0].keys), one, root) if uneven else
+           rule(ctx, comm, one, root) for way, one, uneven in zip(ways, given, several, strict=True)]
+    return _built(ctx, form.parts[comm.Get_rank()], iter(got))
+
+
 def _sent(ctx: Context, comm: Any, rule: Rule, data: Sequence[Value], *root: Value) -> list[Value]:
     """What a rule makes of each of these; where there is none, the ranks have met all the same."""
     if not data:

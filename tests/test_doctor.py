@@ -42,6 +42,18 @@ def test_the_default_cache_folder_is_shown(monkeypatch: pytest.MonkeyPatch) -> N
     assert doctor._origins()["cache_dir"].value.endswith("sdfgad")
 
 
+def test_mpi_without_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which library mpi4py loads, or that it finds none."""
+    pytest.importorskip("mpi4py")
+    for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    found = check("mpi")
+    assert found.status == "pass" and " with " in found.detail and "not started by mpiexec" in found.detail, found
+    monkeypatch.setattr(doctor, "_MPI_LIBRARY", "raise RuntimeError('cannot load MPI library')")
+    found = check("mpi")
+    assert found.status == "warn" and "cannot load MPI library" in found.detail and "mpich" in found.fix
+
+
 def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)

@@ -31,6 +31,7 @@ _OPENMP_PROGRAM = """\
 #include <cstdio>
 int main() { int n = 0; _Pragma("omp parallel reduction(+:n)") n += 1; std::printf("%d", n); }
 """
+_MPI_LIBRARY = "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(*MPI.get_vendor())"
 
 
 @dataclass(frozen=True)
@@ -185,13 +186,23 @@ def _mpi() -> tuple[str, str, str]:
     version = f"mpi4py {metadata.version('mpi4py')}"
     asked = next((os.environ[n] for n in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE") if n in os.environ), None)
     if asked is None:
-        return "pass", f"{version}, not started by mpiexec", ""
+        return _library_of(version)
     mpi = import_module("mpi4py.MPI")
     size, vendor = mpi.COMM_WORLD.Get_size(), " ".join(map(str, mpi.get_vendor()))
     told = f"{version} with {vendor}: {size} ranks, thread level {mpi.Query_thread()}"
     if size < int(asked):
         return "warn", f"{told}; the launcher has started {asked}", "use the mpiexec of the library that mpi4py loads"
     return "pass", told, ""
+
+
+def _library_of(version: str) -> tuple[str, str, str]:
+    """What mpi4py loads where no launcher has been: asked in a process of its own, and not started there either."""
+    try:
+        vendor = run((sys.executable, "-c", _MPI_LIBRARY), code="SG501").strip()
+    except ToolchainError as error:
+        why = (error.output or str(error)).strip().splitlines()[-1]
+        return "warn", f"{version} loads no library of MPI: {why}", "pip install mpich, or load the site's MPI"
+    return "pass", f"{version} with {vendor}, not started by mpiexec", ""
 
 
 def _if_there(told: Callable[[], str]) -> tuple[str, str, str]:

@@ -20,7 +20,9 @@ from sdfgad.transform.fusion.rename_versions import rename_versions
 from sdfgad.transform.fusion.shared_values import share_values
 from sdfgad.transform.nans import end_at_first_nan
 from sdfgad.transform.normal.bounds import bound_loops
+from sdfgad.transform.normal.branch_tails import sink_tails
 from sdfgad.transform.normal.divided_loops import nest_divided_loops
+from sdfgad.transform.normal.flat_arrays import give_rows
 from sdfgad.transform.normal.masks import inline_masks
 from sdfgad.transform.normal.normalise import normalise
 from sdfgad.transform.normal.parallelise import parallelise
@@ -47,6 +49,11 @@ TABULATE = Pass(
 BOUND_LOOPS = Pass(
     bound_loops,
     "Iterations that a condition on loop variables skips are not run, and need no condition on the way back.")
+SINK_TAILS = Pass(
+    sink_tails, "What follows a branch that may end a loop is computed with the side that goes on.",
+    {"remove_dead_code": "what nobody reads behind a branch goes nowhere"})
+GIVE_ROWS = Pass(give_rows, "What is flat here and has rows there is computed in rows with its neighbours.",
+    {"parallelise": "loops that were left to a map touch arrays as a map"})
 FACTORISE_SUMS = Pass(
     factorise_sums, "Contractions of several factors take the order with the fewest multiplications.",
     {"bound_loops": "loops that lost their condition are sums"})
@@ -154,8 +161,8 @@ COLLECT_SUMS = Pass(
 END_AT_FIRST_NAN = Pass(end_at_first_nan, "Where NaN comes from can be told only where it comes up.")
 
 PREPARE = Stage("prepare", (
-    REMOVE_DEAD_CODE, TABULATE, BOUND_LOOPS, FACTORISE_SUMS, WRITE_OUT_MADE, FUSE_POINTWISE, INLINE_MASKS,
-    WRITE_OUT_PLACES, NEST_DIVIDED_LOOPS, PARALLELISE, WRITE_OUT_PLACES, FUSE_POINTWISE, SHARE_VALUES,
+    REMOVE_DEAD_CODE, TABULATE, SINK_TAILS, BOUND_LOOPS, FACTORISE_SUMS, WRITE_OUT_MADE, FUSE_POINTWISE, INLINE_MASKS,
+    WRITE_OUT_PLACES, NEST_DIVIDED_LOOPS, PARALLELISE, WRITE_OUT_PLACES, GIVE_ROWS, FUSE_POINTWISE, SHARE_VALUES,
     PAD_SHIFTED_COPIES, PROPAGATE_SHIFTED_COPIES, PART_VERSIONS, TAKE_REAL_PARTS, SUM_OVER_PAIRS, NORMALISE,
     HOIST_INVARIANTS, COLLAPSE_EQUAL_ROWS), PREPARED)
 """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
@@ -164,10 +171,10 @@ TRIM = Stage("trim", (
     ELIMINATE_DEAD_STORES, REMOVE_DEAD_CODE, WRITE_AHEAD), DERIVED)
 """The gradient program without what nobody asked for: dead code, clearings, matrices that are broadcast vectors."""
 CLEAN = Stage("clean", (
-    TABULATE, WRITE_OUT_THIN, FUSE_POINTWISE, SHARE_VALUES, RENAME_VERSIONS, REMOVE_DEAD_CODE, FOLD_SCALES, CONTRACT,
-    MERGE_PRODUCTS, GUARD_MASKED_PRODUCTS, WRITE_OUT_STREAMED, PROPAGATE_BROADCASTS, REMOVE_DEAD_CODE, SUM_DIRECTLY,
-    SUM_PRODUCTS, FUSE_POINTWISE, FOLD_ZEROING, REMOVE_DEAD_CODE, CLEAR_FIRST, ELIMINATE_DEAD_STORES, FOLD_ZEROING,
-    REMOVE_DEAD_CODE, COLLECT_SUMS), DERIVED)
+    TABULATE, SINK_TAILS, WRITE_OUT_THIN, FUSE_POINTWISE, SHARE_VALUES, RENAME_VERSIONS, REMOVE_DEAD_CODE, FOLD_SCALES,
+    CONTRACT, MERGE_PRODUCTS, GUARD_MASKED_PRODUCTS, WRITE_OUT_STREAMED, PROPAGATE_BROADCASTS, REMOVE_DEAD_CODE,
+    SUM_DIRECTLY, SUM_PRODUCTS, FUSE_POINTWISE, FOLD_ZEROING, REMOVE_DEAD_CODE, CLEAR_FIRST, ELIMINATE_DEAD_STORES,
+    FOLD_ZEROING, REMOVE_DEAD_CODE, COLLECT_SUMS), DERIVED)
 """What any machine wants of a program, derivative or not."""
 PLAIN_STAGE = Stage("plain", (REMOVE_DEAD_CODE,), DERIVED)
 """Nothing but what is asked for, as it was written."""

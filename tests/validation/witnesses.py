@@ -33,7 +33,7 @@ WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "scattering_self_energies-1": ("bound_loops",),
     "seidel_2d-0": ("assign_to_rows", "share_additions", "replace_by_scalars"),
     "spmv-0": ("flatten_ragged_loops",),
-    "mandelbrot2-0": ("nest_divided_loops",),
+    "mandelbrot2-0": ("nest_divided_loops", "sink_tails", "give_rows"),
     "stockham_fft-1": ("tabulate", "rename_versions"),
     "syrk-0": ("merge_products",),
     "trisolv-0": ("clear_rest",),

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Set
 from dataclasses import replace
 from typing import TypeAlias
 
+from sdfgad.ir.expr import Load
 from sdfgad.ir.program import Block, If, Loop, Map, Program, Stmt, Store, While
 from sdfgad.ir.walk import children, reads, statements, with_children, within, writes
 
@@ -14,7 +15,7 @@ _Control: TypeAlias = Loop | While | If
 def remove_dead_code(program: Program) -> Program:
     """Keep what some result depends on, by name of array, and the control around it: strong liveness, found backwards.
 
-    y = f(x) ; z = g(x) ; x = h(z), result z    ->   z = g(x)
+    y = f(x) ; z = g(x) ; z = z ; x = h(z), result z    ->   z = g(x)
     """
     return without_dead_code(program, program.live_out)
 
@@ -87,13 +88,20 @@ def _needed_parts(stmt: Map, live: Set[str]) -> Map | None:
     written = writes(stmt)
     needed = {n for n in written if n in live}
     while True:
-        body = tuple(p for p in stmt.body if not isinstance(p, Store) or p.array in needed)
+        body = tuple(p for p in stmt.body if not isinstance(p, Store) or p.array in needed and not _is_there(p, stmt))
         if not any(isinstance(p, Store) for p in body):
             return None
         left = stmt if len(body) == len(stmt.body) else Map(stmt.domain, body, stmt.source)
         if reads(left).isdisjoint(written - needed):
             return left
         needed |= reads(left)
+
+
+def _is_there(store: Store, stmt: Map) -> bool:
+    """Whether a store puts back what it has just read, in the only statement of the map that writes the array."""
+    e = store.expr
+    same = isinstance(e, Load) and store.op is None and (e.array, e.index) == (store.array, store.index)
+    return same and sum(isinstance(p, Store) and p.array == store.array for p in stmt.body) == 1
 
 
 def _counter(stmt: _Control) -> set[str]:

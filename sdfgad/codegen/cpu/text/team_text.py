@@ -138,13 +138,13 @@ class _Team:
         """In each round, all threads leave if one of them has seen an interrupt in the round before.
 
         They have waited for each other since. What it says in the next one has another place: in this round, somebody
-        may still read.
+        may still read. It says nothing else: a line that is written in each round goes from cache to cache.
         """
         if not self.heeds or not meets(item.parts[0]):
             return
         self.writer.line(f"if ({_HALT}[{_ROUND}++ % 2]) goto {_LEFT};")
         self.writer.line("#pragma omp master")
-        self.writer.line(f"{_HALT}[{_ROUND} % 2] = *{STOP} != 0;")
+        self.writer.line(f"if (*{STOP} != 0) {_HALT}[{_ROUND} % 2] = true;")
 
     def leave(self, cond: str) -> None:
         self.writer.line(f"if ({self.known(cond, 'bool')}) break;")

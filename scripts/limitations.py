@@ -187,8 +187,11 @@ of its own.
 * Every call is specialised to shapes, dtypes and integer values: new ones compile anew (cached across processes).
 * An index that leaves its array raises `OutOfBoundsError`, an `IndexError`: before the call if loops and integer
   arrays among the arguments decide it, at the end of the call if it is computed from data (the line is the first one
-  with so many elements). Not looked at is one computed from data that a branch guards, on a graphics processor or in a
-  graph of `to_sdfg`, and one that no result needs: those count from the end, modulo the length.
+  with so many elements); where a branch guards one that loops decide, the run stops with an `IndexError`. Not looked at
+  is one computed from data that a branch guards (`debug_nans` looks at these), on a graphics processor or in a graph of
+  `to_sdfg`, and one that no result needs: those count from the end, modulo the length.
+* `np.searchsorted` of what is not sorted gives a place other than NumPy's, which has no meaning either. In
+  `np.unravel_index` numbers of the run that are too large count modulo the size.
 * Slices at places that data decide (`x[i:i + 3]`) may be cut off by the end of their array, but in programs where their
   size has to agree with another one (`k[2 * i:2 * i + 2] += b`): there they lie inside, or a ValueError is raised.
 * Decorators written in Python run with the function, as in any call; `f.__wrapped__` is the function without them.

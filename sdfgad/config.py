@@ -60,7 +60,8 @@ class Settings:
     progress: bool | None = None
     """Whether a line on stderr tells about what takes longer than a second; None: where stderr is a terminal."""
     debug_nans: bool = False
-    """End a call where NaN first comes from numbers that are none, with a `NanError` that names the line. Programs are
+    """End a call where NaN first comes from numbers that are none, with a `NanError` that names the line, and where an
+    index that data decide leaves its array, with an `IndexError`. Programs are
     compiled again for it, run on the processor, statement by statement, and are slow; those for the reference target
     are not looked at. The environment is asked once."""
     verify: bool = False
@@ -252,6 +253,11 @@ def chosen_target(device: str | None = None, deterministic: bool | None = None) 
     if not on_cpu or (device or _chosen_device()) != "gpu":
         return value
     return "cuda ordered" if (_is_deterministic() if deterministic is None else deterministic) else "cuda"
+
+
+def looks_closely() -> bool:
+    """Whether programs are made to find out where their numbers come from (`debug_nans`)."""
+    return bool(chosen_target() == "cpu checked")
 
 
 def limit_of_block(asked: Any) -> Any:

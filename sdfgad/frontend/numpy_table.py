@@ -43,6 +43,7 @@ from sdfgad.frontend.elements.elementwise import (
     expand,
     int_ix,
     int_value,
+    same_size,
 )
 from sdfgad.frontend.functions import creation, diagonals, iterator_rules, joins, places, reductions, shaping, stepping
 from sdfgad.frontend.functions.arithmetic import binary, kept, known_truth, truth_value
@@ -93,7 +94,8 @@ def out_argument(ctx: Context, result: Value, out: Value, where: Value = True, e
     if not np.can_cast(value.dtype, target.dtype, "same_kind"):
         raise ctx.refuse(f"out= of dtype {target.dtype} for results of {value.dtype}", code="SG104")
     check_cast(ctx, value, target)
-    if exact and value.ndim != target.ndim:
+    if exact and (value.ndim != target.ndim or any(not same_size(ctx, n, m) for n, m in zip(
+            value.shape, target.shape, strict=True))):
         raise ctx.refuse(f"out={describe(target)} for {describe(value)}", "NumPy repeats no result", "SG103")
     if where is not True:
         value = only_where(ctx, where, convert(ctx, value, target.dtype), target, target)

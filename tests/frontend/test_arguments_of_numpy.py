@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import sdfgad
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
 from tests.frontend.checking import check
+from tests.support.interpreted import interpreted
 
 X = np.array([0.4, -1.2, 2.5, 0.7, 3.1, -0.6])
 A = np.arange(12.0).reshape(3, 4) - 4.3
@@ -44,6 +46,34 @@ FAILS: list[Callable[..., Any]] = [
     lambda x, a, i: max(x[0], 1, out=x.copy()), lambda x, a, i: x.item(0, out=x.copy()),
     # lists
     lambda x, a, i: x * ([1, 2] > 0), lambda x, a, i: -[1, 2] * x, lambda x, a, i: x * ((1, 2) % 2),
+    # more dimensions
+    lambda x, a, i: np.linalg.cross(x[:2], x[2:4]), lambda x, a, i: np.linalg.cross(x[:2], x[:3]),
+    lambda x, a, i: np.linalg.outer(a, x), lambda x, a, i: np.linalg.matrix_power(x, 1),
+    lambda x, a, i: np.matvec(x, x), lambda x, a, i: np.vecmat(x, x), lambda x, a, i: np.vecmat(x[:1], a),
+    lambda x, a, i: np.broadcast_to(x[None], 6), lambda x, a, i: np.take_along_axis(a, i, 1),
+    lambda x, a, i: np.take_along_axis(a, i[None], None), lambda x, a, i: np.triu_indices_from(a[None])[0] * x[0],
+    lambda x, a, i: np.tensordot(x, 2.0, 1), lambda x, a, i: np.tensordot(a, a, ((0,), (1, 0))),
+    lambda x, a, i: np.sum(a, axis=1, keepdims=True, out=np.zeros((3, 4))),
+    # more dtypes
+    lambda x, a, i: np.nanquantile(x + 1j, 0.5), lambda x, a, i: np.digitize(x + 1j, [0.0, 1.0]),
+    lambda x, a, i: np.gradient(x > 0), lambda x, a, i: np.ediff1d(i, to_end=1.5),
+    lambda x, a, i: np.bitwise_and.reduce(x), lambda x, a, i: np.bitwise_or.accumulate(x),
+    lambda x, a, i: np.sum(x, initial=1j), lambda x, a, i: np.max(i, initial=1j),
+    # booleans
+    lambda x, a, i: np.zeros(True) * x[0], lambda x, a, i: np.full((True, 2), x[0]),
+    lambda x, a, i: np.eye(True) * x[0],
+    lambda x, a, i: x.reshape(True, 6), lambda x, a, i: np.broadcast_to(x[0], (True,)), lambda x, a, i: np.pad(x, True),
+    lambda x, a, i: np.vander(x, True), lambda x, a, i: np.fft.fft(x, True),
+    lambda x, a, i: np.transpose(a, (True, False)), lambda x, a, i: np.partition(x, True)[1],
+    # more axes and numbers
+    lambda x, a, i: np.diagonal(a, 0, 1, -1), lambda x, a, i: np.trace(a, axis1=0, axis2=0),
+    lambda x, a, i: np.rot90(a, 1, (0, -2)), lambda x, a, i: np.gradient(a, axis=(0, 0)),
+    lambda x, a, i: np.prod(a, axis=(0, 0), keepdims=True), lambda x, a, i: np.lexsort([x, x], 3),
+    lambda x, a, i: np.moveaxis(a, 0, (1, 0)), lambda x, a, i: np.rollaxis(a, 0, -3),
+    lambda x, a, i: np.array_split(x, -2), lambda x, a, i: np.split(x, -2), lambda x, a, i: np.polyder(x, -1),
+    lambda x, a, i: np.cov(a[None]), lambda x, a, i: np.vander(x, -1), lambda x, a, i: np.linalg.matrix_power(a, 1),
+    lambda x, a, i: np.pad(x, -1, "wrap"), lambda x, a, i: np.pad(a[:, :0], 1, "median"),
+    lambda x, a, i: np.cov(a, ddof=0.5), lambda x, a, i: np.repeat(x, [1, 2]),
     lambda x, a, i: float(x[0]) * [1.0, 2.0], lambda x, a, i: abs([x[0]]), lambda x, a, i: divmod([x[0]], 2),
     lambda x, a, i: [1.0, 2.0] * x[0], lambda x, a, i: np.float64(2.0) * (1.0, 2.0) * x[0]]
 
@@ -91,6 +121,39 @@ def sums(x):
     y += x[:3]
     z += [x[0]]
     return y, z, [1, 2] == 1, [1, 2] != x.size, (x[0], 1.0) == 1.0, [1.0, 2.0] == np.float64(2.0), x[:2] - [1, 2]
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: np.geomspace(x[0] - x[0], 1.0, 4), lambda x: np.geomspace(2.0, [1.0, 0.0], 3) * x[0],
+    lambda x: np.digitize(x, x)])
+@pytest.mark.filterwarnings("ignore")
+def test_values_that_numpy_refuses(fn):
+    with pytest.raises(ValueError):
+        fn(X)
+    with pytest.raises(ValueError), interpreted():
+        sdfgad.forward(fn)(X)
+
+
+SMALL = np.array([1, 2, 3], np.uint8)
+
+
+def listed(k):
+    held = k.astype(np.int8).tolist()
+    return held[0] * 1000, k.astype(np.float32).tolist()[2] / 3.0, (k > 1).tolist()
+
+
+@pytest.mark.parametrize("fn", [
+    listed, lambda k: np.logical_and.accumulate(k - 1.5), lambda k: np.logical_or.accumulate(k * 0.0),
+    lambda k: np.logical_and.reduceat(k - 2.0, [0, 1]), lambda k: np.polysub([5, 1], k),
+    lambda k: np.polynomial.polynomial.polysub([5, 1], k), lambda k: np.unravel_index(k, (2, 3)),
+    lambda k: np.matvec(k.astype(np.int32)[None, None], k.astype(np.int32)), lambda k: np.vecmat(k[None], k[:, None]),
+    lambda k: np.quantile(k, 0.4, method="lower"), lambda k: np.quantile(k, [0.2, 0.9], method="nearest"),
+    lambda k: np.percentile(k * 1.5, 40, method="higher"), lambda k: np.diff(k[:0], 0, append=1),
+    lambda k: np.prod(k, axis=()), lambda k: np.prod(k, axis=(), dtype="f4"), lambda k: np.nanstd(k, ddof=3),
+    lambda k: np.repeat(k, [1, 2, 0]) * 1.0, lambda k: np.digitize(k, [])])
+@pytest.mark.filterwarnings("ignore")
+def test_dtypes_of_results(fn):
+    check(fn, SMALL)
 
 
 @pytest.mark.parametrize("fn", [

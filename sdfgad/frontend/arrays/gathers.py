@@ -9,10 +9,11 @@ from typing import TypeAlias
 import numpy as np
 
 from sdfgad.frontend.arrays.layout import is_turned
-from sdfgad.frontend.arrays.places import note_access, places
+from sdfgad.frontend.arrays.places import in_memory, note_access, places
 from sdfgad.frontend.arrays.views import one_index, remap, slice_range, template
 from sdfgad.frontend.elements.caught import check_index
 from sdfgad.frontend.elements.elementwise import broadcast, expand, project, to_ix
+from sdfgad.frontend.elements.failing import stop_beside_any
 from sdfgad.frontend.state.builder import axes, cast, reads_of
 from sdfgad.frontend.state.context import Context
 from sdfgad.frontend.state.values import ArrayValue, Lazy, Position, Shape, SliceValue, Value, ViewValue, is_int
@@ -102,9 +103,10 @@ def _fixed_rule(i: Ix) -> Rule:
 def _array_rule(ctx: Context, array: ArrayValue, extent: Ix) -> Rule:
     if to_ix(array.at(axes(array.ndim))) is None:
         array = ctx.builder.materialise(array, "index")
+    stop_beside_any(ctx, array, extent)
     domain, position = ctx.builder.domain(array.shape)
     every = to_ix(array.at(position))
-    as_python: Callable[[Ix], Ix] = partial(ctx.builder.scope.wrapped, extent=extent)
+    as_python: Callable[[Ix], Ix] = partial(in_memory, ctx.builder, extent=extent)
     if every is not None:
         check_index(ctx, every, extent, domain)
         note_access(ctx.builder, every, extent, ctx.here, domain)

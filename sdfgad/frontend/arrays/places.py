@@ -3,12 +3,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from sdfgad.errors import SourceLine
 from sdfgad.frontend.state.accesses import MOST_LOOPS, IndexedAccess
 from sdfgad.frontend.state.builder import Builder
 from sdfgad.frontend.state.context import Context
-from sdfgad.ir.index import Ix, place
+from sdfgad.ir.index import Ix, mod, place
 from sdfgad.ir.program import Lookup, Range
 
 
@@ -35,11 +36,22 @@ def places(ctx: Context, i: Ix, extent: Ix) -> Callable[[Ix], Ix]:
     decided = any(e.array not in builder.constants and e.array not in given for e in i.elems)
     sure = not builder.unsure and not ctx.frame.quiet and len(builder.regions) == builder.loops
     if extent.const is None or not decided or not sure:
-        return lambda at: builder.scope.wrapped(at, extent)
+        return partial(in_memory, builder, extent=extent)
     low, high = builder.scope.bounds(i)
     if low is None or low < -extent.const or high is None or high >= extent.const:
         builder.lookups.append(Lookup(extent.const, ctx.here))
     return lambda at: _looked_at(builder, at, extent)
+
+
+def in_memory(builder: Builder, i: Ix, extent: Ix) -> Ix:
+    """An index as Python reads it. Unsigned ones that the program computes, which nobody has looked at, are modulo the
+    length as all others are."""
+    found = builder.scope.wrapped(i, extent)
+    made = {e.array for e in i.elems} - {*builder.constants, *builder.arguments}
+    if found is not i or not made & builder.scope.unsigned:
+        return found
+    high = builder.scope.bounds(extent - 1 - i)[0]
+    return found if high is not None and high >= 0 else mod(i, extent)
 
 
 def _looked_at(builder: Builder, i: Ix, extent: Ix) -> Ix:

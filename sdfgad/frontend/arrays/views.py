@@ -14,7 +14,7 @@ from sdfgad.frontend.elements.elementwise import (
     int_ix,
     to_ix,
 )
-from sdfgad.frontend.elements.failing import whole_slice
+from sdfgad.frontend.elements.failing import stop_beside, whole_slice
 from sdfgad.frontend.elements.in_place import ask_for_arrays
 from sdfgad.frontend.state.builder import axes
 from sdfgad.frontend.state.context import Context
@@ -99,6 +99,14 @@ def to_int(ctx: Context, value: Value) -> Value:
     raise ctx.refuse(f"{describe(value)} where an integer is needed", as_integer(ctx, value), "SG105")
 
 
+def to_size(ctx: Context, value: Value) -> Value:
+    """An integer as a size or axis, where NumPy takes no boolean."""
+    if isinstance(value, (bool, np.bool_)):
+        raise ctx.refuse(f"{value} where an integer is needed",
+                         "give an integer: most sizes and axes may be no booleans in NumPy", "SG105")
+    return to_int(ctx, value)
+
+
 def _known_element(ctx: Context, value: ArrayValue) -> np.integer | None:
     """The element at a known place of an array of constants, which nothing writes."""
     i = to_ix(value.at(()))
@@ -157,6 +165,8 @@ def one_index(ctx: Context, item: Value, extent: Ix) -> Ix:
     noted = note_access(ctx.builder, i, extent, ctx.here)
     if size is not None and not noted and ((low is not None and low >= size) or (high is not None and high < -size)):
         raise ctx.raises(IndexError, f"index {i}, which is out of bounds for {size} elements", code="SG105")
+    if not noted or i.elems:
+        stop_beside(ctx, i, extent)
     return places(ctx, i, extent)(i)
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from sdfgad.frontend.bodies.order import beyond
+
 
 def pad(array, pad_width, mode="constant", constant_values=0, end_values=0, stat_length=None, reflect_type="even"):
     array = np.asarray(array)
     widths = pairs(pad_width, array.ndim)
-    if any(min(w) < 0 for w in widths):
-        raise ValueError("index can't contain negative values")
+    if any(beyond(w, 0, np.inf) for both in widths for w in both):
+        raise ValueError("a negative width")
+    if mode not in ("constant", "empty") and any(array.shape[k] == 0 and sum(widths[k]) > 0 for k in range(array.ndim)):
+        raise ValueError("borders made of the elements of an empty axis")
     if mode == "constant" and np.ndim(constant_values) == 0 or mode == "edge":
         return _at_once(array, widths, mode, constant_values)
     if mode in _FOLDED and reflect_type == "even" and _fits(array.shape, widths, mode):

@@ -242,7 +242,7 @@ def isin(element, test_elements, assume_unique=False, invert=False):
 
 
 def lexsort(keys, axis=-1):
-    if np.ndim(keys[0]) != 1:
+    if np.ndim(keys[0]) != 1 or axis not in (0, -1):
         raise ValueError("an order by keys of several dimensions")
     if any(np.shape(k) != np.shape(keys[0]) for k in keys):
         raise ValueError("keys of different shapes")

@@ -11,6 +11,8 @@ from sdfgad.frontend.bodies.order import beyond
 def vander(x, N=None, increasing=False):
     base = np.asarray(x)
     count = base.shape[0] if N is None else N
+    if beyond(count, 0, np.inf):
+        raise ValueError("a negative number of columns")
     ones = np.ones_like(base, np.result_type(base.dtype, np.int64))
     if count < 1:
         return np.ones((base.shape[0], 0), ones.dtype)
@@ -49,6 +51,8 @@ def delete(arr, obj, axis=None):
 
 def insert(arr, obj, values, axis=None):
     rows = np.ravel(arr) if axis is None else np.moveaxis(arr, axis, 0)
+    if isinstance(obj, bool):
+        raise ValueError("a boolean as a place")
     if isinstance(obj, slice):
         obj = np.arange(rows.shape[0])[obj]
     count = 1 if np.ndim(obj) == 0 else len(obj)
@@ -111,6 +115,8 @@ def piecewise(x, condlist, funclist, *args, **keywords):
 
 
 def matrix_power(a, n):
+    if a.shape[-1] != a.shape[-2]:
+        raise ValueError("Last 2 dimensions of the array must be square")
     if n < 0:
         return np.linalg.matrix_power(np.linalg.inv(a), -n)
     if n == 0:
@@ -152,6 +158,8 @@ def tensordot(x1, x2, axes=2):
 
 
 def rollaxis(a, axis, start=0):
+    if beyond(start, -a.ndim, a.ndim + 1):
+        raise ValueError("a place that is out of bounds")
     where, to = axis % a.ndim, start + a.ndim if start < 0 else start
     return np.moveaxis(a, where, to - 1 if where < to else to)
 
@@ -248,12 +256,16 @@ def repeat_each(a, repeats, axis):
 
 
 def matvec(x1, x2):
-    return np.sum(x1 * x2[..., None, :], axis=-1) if x1.ndim > 2 or x2.ndim > 1 else x1 @ x2
+    if x1.ndim < 2 or x2.ndim < 1 or x1.shape[-1] != x2.shape[-1]:
+        raise ValueError("a matrix and a vector that do not fit")
+    return np.matmul(x1, x2[..., None])[..., 0] if x1.ndim > 2 or x2.ndim > 1 else x1 @ x2
 
 
 def vecmat(x1, x2):
+    if x1.ndim < 1 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-2]:
+        raise ValueError("a vector and a matrix that do not fit")
     left = np.conj(x1)
-    return np.sum(left[..., :, None] * x2, axis=-2) if x1.ndim > 1 or x2.ndim > 2 else left @ x2
+    return np.matmul(left[..., None, :], x2)[..., 0, :] if x1.ndim > 1 or x2.ndim > 2 else left @ x2
 
 
 def astype(x, dtype, /, *, copy=True, device=None):

@@ -35,6 +35,7 @@ def reduce(ufunc, array, axis=0, keepdims=False, initial=None):
     values = np.asarray(array)
     if ufunc.nin != 2 or values.dtype.kind not in "fc":
         raise ValueError("a reduction that needs numbers and a function of two")
+    _probe(ufunc, values)
     if not isinstance(axis, int) and values.ndim != 1 and ufunc.identity is None and ufunc not in (np.fmax, np.fmin):
         raise ValueError("several axes, of which the order matters")
     rows = along(values, axis)
@@ -49,10 +50,28 @@ def reduce(ufunc, array, axis=0, keepdims=False, initial=None):
     return found
 
 
+def _probe(ufunc, values):
+    """The dtype of results; where NumPy has none for such elements, a refusal."""
+    none = np.ravel(values)[:0]
+    return ufunc(none, none).dtype
+
+
+def _in_its_dtype(ufunc, array):
+    """Elements of the dtype that results have."""
+    values = np.asarray(array)
+    kind = _probe(ufunc, values)
+    if ufunc in (np.logical_and, np.logical_or, np.logical_xor):
+        return values != 0
+    if kind != values.dtype:
+        raise ValueError("results of another dtype")
+    return values
+
+
 def reduceat(ufunc, array, indices, axis=0):
-    values, starts = np.asarray(array), np.asarray(indices)
-    if ufunc.nin != 2 or not (values.dtype.kind in "fc" or values.dtype == np.int64):
+    starts = np.asarray(indices)
+    if ufunc.nin != 2 or not (np.asarray(array).dtype.kind in "fc" or np.asarray(array).dtype == np.int64):
         raise ValueError("a reduction that needs numbers and a function of two")
+    values = _in_its_dtype(ufunc, array)
     rows = np.moveaxis(values, axis, 0)
     out = np.empty((starts.shape[0],) + rows.shape[1:], rows.dtype)
     last = starts.shape[0] - 1
@@ -132,6 +151,7 @@ def accumulate(ufunc, array, axis=0, dtype=None):
         return np.cumprod(values, axis=axis, dtype=dtype)
     if dtype is not None or not (ufunc is np.maximum or ufunc is np.minimum or values.dtype.kind in "fc"):
         raise ValueError("results of another dtype")
+    values = _in_its_dtype(ufunc, values)
     rows = np.moveaxis(values, axis, 0)
     out = np.empty(rows.shape, rows.dtype)
     if rows.shape[0] > 0:

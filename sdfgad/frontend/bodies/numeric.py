@@ -13,9 +13,11 @@ _range = range
 def prod(a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
     values = np.asarray(a) if isinstance(where, bool) and where else ones_elsewhere(a, where)
     if isinstance(axis, tuple):
+        values = values.astype(np.sum(np.zeros(1, values.dtype)).dtype if dtype is None else dtype)
         for k in axis:
             values = np.prod(values, axis=k, dtype=dtype, keepdims=True)
-        total = values if keepdims else np.squeeze(values, axis)
+        alone = np.squeeze(values, axis)  # which knows of axes that are named twice
+        total = values if keepdims else alone
     else:
         total = _prod(values, axis, dtype, keepdims)
     return total if isinstance(initial, int) and initial == 1 else total * np.asarray(initial).astype(total.dtype)
@@ -262,6 +264,8 @@ def _edge(value, a, axis):
 
 
 def diff(a, n=1, axis=-1, prepend=None, append=None):
+    if isinstance(n, int) and n == 0:
+        return a
     if prepend is not None:
         a = np.concatenate((_edge(prepend, a, axis), a), axis=axis)
     if append is not None:
@@ -284,6 +288,9 @@ def polyval(p, x):
 def ediff1d(ary, to_end=None, to_begin=None):
     flat = np.ravel(ary)
     gaps = flat[1:] - flat[:-1]
+    ends = [np.asarray(end).dtype.kind for end in (to_begin, to_end) if end is not None]
+    if any("buifc".index(kind) > "buifc".index(flat.dtype.kind) for kind in ends):
+        raise ValueError("ends of a dtype that is not that of the array")
     if to_begin is not None:
         gaps = np.concatenate((np.ravel(np.asarray(to_begin)).astype(flat.dtype), gaps))
     return gaps if to_end is None else np.concatenate((gaps, np.ravel(np.asarray(to_end)).astype(flat.dtype)))
@@ -340,9 +347,10 @@ def rect(r, phi):
 
 def polyder(p, m=1):
     found = np.asarray(p)
+    if m < 0:
+        raise ValueError("a derivative of negative order")
     for _ in range(m):
-        n = found.shape[0] - 1
-        found = found[:-1] * np.arange(n, 0, -1)
+        found = found[:-1] * np.arange(found.shape[0] - 1, 0, -1)
     return found
 
 
@@ -352,24 +360,6 @@ def polyint(p, m=1, k=None):
     for j in range(m):
         found = np.concatenate((found / np.arange(found.shape[0], 0, -1), last[j:j + 1].astype(found.dtype)))
     return found
-
-
-def polyadd(a1, a2):
-    left, right = np.atleast_1d(a1), np.atleast_1d(a2)
-    more = left.shape[0] - right.shape[0]
-    if more > 0:
-        right = np.concatenate((np.zeros(more, right.dtype), right))
-    if more < 0:
-        left = np.concatenate((np.zeros(-more, left.dtype), left))
-    return left + right
-
-
-def polysub(a1, a2):
-    return polyadd(a1, -np.asarray(a2))
-
-
-def polymul(a1, a2):
-    return np.convolve(np.atleast_1d(a1), np.atleast_1d(a2))
 
 
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):

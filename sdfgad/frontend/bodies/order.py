@@ -7,6 +7,8 @@ import math
 
 import numpy as np
 
+_WRONG = ValueError  # of data: unlike what these bodies do not take, it is raised in the run
+
 
 def argsort_rows(a, axis):
     rows = np.moveaxis(a, axis, -1)
@@ -40,6 +42,8 @@ def winner(values, better):
 
 def take_along_axis(arr, indices, axis=-1):
     if axis is None:
+        if np.ndim(indices) != 1:
+            raise ValueError("places of several dimensions in the flat array")
         return np.ravel(arr)[indices]
     return arr[_places(arr, indices, axis)]
 
@@ -50,6 +54,8 @@ def put_along_axis(arr, indices, values, axis):
 
 def _places(arr, indices, axis):
     """One index array for each axis: the given one, and every position of the others."""
+    if np.ndim(indices) != arr.ndim:
+        raise ValueError("places of other dimensions than the array")
     last = arr.ndim - 1
     return tuple([indices if k == axis % arr.ndim else np.reshape(np.arange(arr.shape[k]), (-1,) + (1,) * (last - k))
                   for k in range(arr.ndim)])
@@ -71,17 +77,20 @@ POSITIONS = (("interpolated_inverted_cdf", 0.0, 1.0), ("hazen", 0.5, 0.5), ("wei
 
 
 def quantile(a, q, axis=None, keepdims=False, method="linear"):
-    values = np.asarray(a) * 1.0
+    chooses = method in ("lower", "higher", "nearest")  # one of the elements, in their dtype
+    values = np.asarray(a) if chooses else np.asarray(a) * 1.0
     if values.dtype.kind == "c":
         raise ValueError("quantiles of complex numbers")
     known = settled(q)
     if known is None:
+        if values.dtype.kind != "f":
+            raise ValueError("an element of integers at a place that is not known before the call")
         # A number of Python's leaves single precision as it is.
         at = np.asarray(q).astype(values.dtype) if type(q) is float else np.asarray(q)
         return _between_ranks(values, at, axis, keepdims, method)
     if isinstance(known, (tuple, list)):
         kind = values.dtype
-        if method not in ("lower", "higher", "nearest"):
+        if not chooses:
             kind = np.result_type(values.dtype, np.asarray(q).dtype)
         return np.stack([quantile(values.astype(kind), p, axis, keepdims, method) for p in known])
     if not 0 <= known <= 1:
@@ -93,12 +102,12 @@ def quantile(a, q, axis=None, keepdims=False, method="linear"):
     if method in ("linear", "midpoint") or method in [name for name, _, _ in POSITIONS]:
         share = place - low if method != "midpoint" else 0.5 if place > low else 0.0
         found = ordered[low] + (ordered[high] - ordered[low]) * share
-    elif method in ("lower", "higher", "nearest"):
+    elif chooses:
         found = ordered[low if method == "lower" else round(place) if method == "nearest" else math.ceil(place)]
     else:
         raise ValueError("this method")
     # What is not a number comes last.
-    found = np.where(np.isnan(ordered[-1]), np.nan, found)
+    found = np.where(np.isnan(ordered[-1]), np.nan, found) if values.dtype.kind == "f" else np.asarray(found)
     if keepdims:
         return np.reshape(found, (1,) * values.ndim) if axis is None else np.expand_dims(found, axis)
     return found if ordered.ndim > 1 else found[()]
@@ -216,6 +225,10 @@ def halved(a, x, behind):
 
 def digitize(x, bins, right=False):
     line = np.asarray(bins)
+    if line.shape[0] == 0:
+        return np.searchsorted(line, x)
+    if np.any(line[1:] < line[:-1]) and np.any(line[1:] > line[:-1]):
+        raise _WRONG("bins must be monotonically increasing or decreasing")
     if right:
         rising, falling = np.searchsorted(line, x), np.searchsorted(line[::-1], x)
     else:
@@ -230,6 +243,7 @@ def unravel_index(indices, shape, order="C"):
     sizes = shape if isinstance(shape, tuple) else (shape,)
     if isinstance(indices, int) and beyond(indices, 0, np.prod(sizes)):
         raise ValueError("a place that is out of bounds")
+    indices = indices if isinstance(indices, int) else np.asarray(indices).astype(np.int64)[()]
     if len(sizes) == 1:
         return (indices % sizes[0],)
     return unravel_index(indices // sizes[-1], sizes[:-1]) + (indices % sizes[-1],)
@@ -251,6 +265,8 @@ def nanmin(a, axis=None, keepdims=False):
 
 def nanvar(a, axis=None, ddof=0, keepdims=False):
     kind = np.asarray(a).dtype
+    if kind.kind in "iub":
+        return np.var(a, axis=axis, ddof=ddof, keepdims=keepdims)
     size = kind if kind.kind == "f" else np.float32 if kind == np.complex64 else np.float64
     left = np.sum(np.where(np.isnan(a), 0.0, 1.0).astype(size), axis=axis, keepdims=keepdims) - ddof
     away = np.where(np.isnan(a), 0.0, a - np.nanmean(a, axis=axis, keepdims=True))

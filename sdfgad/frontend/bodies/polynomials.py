@@ -8,7 +8,26 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.frontend.bodies import series
-from sdfgad.frontend.bodies.numeric import polyadd, polyder, polyint
+from sdfgad.frontend.bodies.numeric import polyder, polyint
+
+
+def _of_one_length(*polynomials):
+    length = max(np.size(p) for p in polynomials)
+    return [np.concatenate((np.zeros(length - p.shape[0], p.dtype), p)) for p in map(np.atleast_1d, polynomials)]
+
+
+def polyadd(a1, a2):
+    left, right = _of_one_length(a1, a2)
+    return left + right
+
+
+def polysub(a1, a2):
+    left, right = _of_one_length(a1, a2)
+    return left - right
+
+
+def polymul(a1, a2):
+    return np.convolve(np.atleast_1d(a1), np.atleast_1d(a2))
 
 
 def matrix_of_series(family, name, count, *options):
@@ -95,10 +114,10 @@ class Poly1d:
         return Poly1d(polyadd(terms_of(other), self.terms))
 
     def __sub__(self, other):
-        return Poly1d(polyadd(self.terms, -terms_of(other)))
+        return Poly1d(polysub(self.terms, terms_of(other)))
 
     def __rsub__(self, other):
-        return Poly1d(polyadd(terms_of(other), -self.terms))
+        return Poly1d(polysub(terms_of(other), self.terms))
 
     def __mul__(self, other):
         return Poly1d(self.terms * other if np.isscalar(other) else np.convolve(self.terms, terms_of(other)))

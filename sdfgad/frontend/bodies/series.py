@@ -121,7 +121,7 @@ def polyadd(c1, c2):
 
 
 def polysub(c1, c2):
-    return polyadd(c1, -np.asarray(c2))
+    return polyadd(c1, -(np.asarray(c2) + 0.0))
 
 
 def polymul(c1, c2):

@@ -8,6 +8,7 @@ import numpy as np
 from sdfgad.frontend.bodies.order import beyond
 
 _range = range
+_WRONG = ValueError  # of data: unlike what these bodies do not take, it is raised in the run
 
 
 def as_long_as(array, resized, k):
@@ -114,6 +115,8 @@ def flipud(m):
 
 def rot90(m, k=1, axes=(0, 1)):
     first, second = axes
+    if first % np.ndim(m) == second % np.ndim(m):
+        raise ValueError("a plane of one axis")
     turns = k % 4
     if turns == 0:
         return m
@@ -133,6 +136,8 @@ def array_split(ary, indices_or_sections, axis=0):
     n = rows.shape[0]
     if np.ndim(indices_or_sections) == 0:
         sections = int(indices_or_sections)
+        if sections <= 0:
+            raise ValueError("number sections must be larger than 0")
         size, more = divmod(n, sections)
         cuts = [k * size + min(k, more) for k in range(1, sections)]
     else:
@@ -178,6 +183,8 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     start, stop = start * np.float64(1.0), stop * np.float64(1.0)
+    if np.any(start == 0) or np.any(stop == 0):
+        raise _WRONG("Geometric sequence cannot include zero")
     sign = np.sign(start)
     y = sign * np.power(10.0, np.linspace(np.log10(start * sign), np.log10(stop * sign), num, endpoint, axis=axis))
     if num > 0:
@@ -217,6 +224,12 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     made = np.stack((a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1], a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
                      a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]), axis=-1)
     return np.moveaxis(made, -1, axisc if axis is None else axis)
+
+
+def cross_in_space(x1, x2, axis=-1):
+    if np.shape(x1)[axis] != 3 or np.shape(x2)[axis] != 3:
+        raise ValueError("np.linalg.cross of vectors that have not three components")
+    return cross(x1, x2, axis=axis)
 
 
 def _in_space(vectors):

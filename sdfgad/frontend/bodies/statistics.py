@@ -39,6 +39,8 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     values = np.asarray(f)
     axes = range(values.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     same = len(varargs) == 1 and np.ndim(varargs[0]) == 0
+    if len({k % values.ndim for k in axes}) < len(axes):
+        raise ValueError("an axis that is named twice")
     if edge_order not in (1, 2) or not same and len(varargs) not in (0, len(axes)):
         raise ValueError("another number of distances than of axes, or another order at the edges")
     if values.dtype.kind not in "fc":
@@ -97,6 +99,8 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         other = np.atleast_2d(y)
         data = np.concatenate((data, other if rowvar or np.ndim(y) == 1 else other.T), axis=0)
     less = (0 if bias else 1) if ddof is None else ddof
+    if less != int(less):
+        raise ValueError("ddof must be integer")
     if fweights is not None or aweights is not None:
         return _weighted_cov(data, less, fweights, aweights)
     away = data - np.mean(data, axis=1, keepdims=True)

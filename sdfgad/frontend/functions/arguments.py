@@ -29,21 +29,23 @@ def _by_function(table: Mapping[Any, str]) -> Mapping[str, Mapping[str, Any]]:
 _DIMENSIONS = _by_function({
     (0, 0): "interp.left interp.right interp.period",
     (0, 1): "argpartition.kth convolve.a convolve.v histogram.bins partition.kth polyder.p polyint.p repeat.repeats",
+    (0, 2): "corrcoef.x cov.m",
     (1, 1): "bincount.x bincount.weights compress.condition correlate.a correlate.v digitize.bins interp.xp interp.fp "
-            "polyfit.x searchsorted.a vander.x",
+            "outer.x1 outer.x2 polyfit.x searchsorted.a vander.x",
     (1, 2): "poly.seq_of_zeros polyfit.y",
+    (2, 2): "tril_indices_from.arr triu_indices_from.arr",
     (1, 64): "fftshift.x ifftshift.x vecdot.x1 vecdot.x2",
-    (2, 64): "vsplit.ary",
+    (2, 64): "matrix_power.a vsplit.ary",
     (3, 64): "dsplit.ary"})
 """How many dimensions arguments have, at least and at most."""
 
 _DTYPES = _by_function({
-    "iu": "indices.dimensions ravel_multi_index.dims",
+    "iu": "argpartition.kth indices.dimensions pad.pad_width partition.kth ravel_multi_index.dims",
     "iub": "bincount.x choose.a delete.obj ravel_multi_index.multi_index take.indices unravel_index.indices "
            "unravel_index.shape",
-    "iuf": "percentile.a quantile.a",
-    "iubf": "digitize.bins interp.x interp.xp isneginf.x isposinf.x",
-    "iufc": "median.a"})
+    "iuf": "nanpercentile.a nanquantile.a percentile.a quantile.a",
+    "iubf": "digitize.bins digitize.x interp.x interp.xp isneginf.x isposinf.x",
+    "iufc": "fft.n hfft.n gradient.f ifft.n ihfft.n irfft.n median.a resize.new_shape rfft.n vander.N"})
 """Of which kinds the dtypes of arguments are."""
 
 _FLOATS_ALONE = frozenset(("std", "var", "nanstd", "nanvar"))
@@ -79,6 +81,9 @@ def check_arguments(ctx: Context, callee: Value, arguments: Sequence[Value], key
         if _kinds(bound.get(name)) - set(kinds):
             raise ctx.refuse(f"{describe(bound[name])} as {name!r} of {call_name(callee)}",
                              "NumPy takes no numbers of this dtype there", "SG104")
+    if "c" in _kinds(bound.get("initial")) and "c" not in _kinds(bound.get("a")):
+        raise ctx.refuse(f"{describe(bound['initial'])} as 'initial' of {call_name(callee)}",
+                         "NumPy begins real numbers with no complex one", "SG104")
     _check_dtype(ctx, callee, bound.get("dtype"))
     _check_axis(ctx, callee, bound.get("a", next(iter(bound.values()), None)), bound.get("axis"))
     _check_names(ctx, callee, bound)

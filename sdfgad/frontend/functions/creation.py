@@ -14,7 +14,7 @@ from sdfgad.frontend.arrays.casting import check_casting
 from sdfgad.frontend.arrays.grown import MOST_ITEMS, as_data, stacked
 from sdfgad.frontend.arrays.indexing import subscript
 from sdfgad.frontend.arrays.layout import copied_or_shared, known_order, like_order, needs_no_copy
-from sdfgad.frontend.arrays.views import exact_or_named, remap, to_int
+from sdfgad.frontend.arrays.views import exact_or_named, remap, to_int, to_size
 from sdfgad.frontend.elements.elementwise import (
     BOOL,
     COMPLEX,
@@ -56,7 +56,7 @@ from sdfgad.ir.index import Ix, ix
 def shape_of(ctx: Context, shape: Value) -> Shape:
     """A shape argument: an integer or a sequence of them."""
     items = items_of(ctx, shape) if isinstance(shape, (tuple, list, ListValue)) else [shape]
-    sizes = tuple(int_ix(to_int(ctx, n)) for n in items)
+    sizes = tuple(int_ix(to_size(ctx, n)) for n in items)
     for n in sizes:
         if ctx.builder.scope.bounds(n)[1] is None:
             raise ctx.refuse("an array of a size only known at run time",
@@ -392,7 +392,7 @@ def tolist(ctx: Context, a: Value) -> Value:
     """`array.tolist()`: numbers of Python's, in lists."""
     value = as_array(ctx, a)
     if not value.shape:
-        return ctx.builder.lazy((), value.dtype, lambda _: value.at(()), value.reads, True, parts=(value,))
+        return ctx.invoke(ctx, type(value.dtype.type(0).item()), [value], {})
     count = value.shape[0].const
     if count is None or math.prod(n.const or 1 for n in value.shape) > MOST_ITEMS:
         raise ctx.refuse("a list of very many items", "use the array", "SG102")

@@ -53,6 +53,8 @@ def _on(ctx: Context, a: Value, offset: Value = 0, axis1: Value = 0, axis2: Valu
     i, j = axis_number(ctx, axis1, value.ndim), axis_number(ctx, axis2, value.ndim)
     if isinstance(shift, IntValue):
         raise ctx.refuse("a diagonal chosen at run time", code="SG105")
+    if i == j:
+        raise ctx.refuse(f"a diagonal along the axis {i} alone", "name two axes", "SG103")
     rows, columns = value.shape[i] - max(-shift, 0), value.shape[j] - max(shift, 0)
     scope = ctx.builder.scope
     count = scope.greatest(scope.least(rows, columns), ix(0))

@@ -8,7 +8,7 @@ import numpy as np
 from sdfgad.frontend.arrays.indexing import subscript
 from sdfgad.frontend.arrays.known import contents
 from sdfgad.frontend.arrays.layout import copied_or_shared, needs_no_copy, order_of
-from sdfgad.frontend.arrays.views import read_only, remap, to_int
+from sdfgad.frontend.arrays.views import read_only, remap, to_size
 from sdfgad.frontend.bodies import joining as joining_bodies
 from sdfgad.frontend.elements.elementwise import (
     as_array,
@@ -45,7 +45,7 @@ from sdfgad.ir.program import axis
 
 def axis_number(ctx: Context, value: Value, ndim: int) -> int:
     """A single axis argument, negative ones counted from the end."""
-    k = to_int(ctx, value)
+    k = to_size(ctx, value)
     if isinstance(k, IntValue) or not -ndim <= k < ndim:
         raise ctx.refuse(f"axis {k if not isinstance(k, IntValue) else 'known at run time'} of {ndim} dimensions",
                          as_integer(ctx, k), "SG105")
@@ -95,6 +95,8 @@ def swapaxes(ctx: Context, a: Value, axis1: Value, axis2: Value) -> Value:
 def moveaxis(ctx: Context, a: Value, source: Value, destination: Value) -> Value:
     value = as_array(ctx, a)
     old, new = axis_numbers(ctx, source, value.ndim), axis_numbers(ctx, destination, value.ndim)
+    if len(old) != len(new):
+        raise ctx.refuse(f"np.moveaxis of {len(old)} axes to {len(new)} places", "name as many", "SG103")
     order = [k for k in range(value.ndim) if k not in old]
     for place, k in sorted(zip(new, old, strict=True)):
         order.insert(place, k)
@@ -124,6 +126,9 @@ def squeeze(ctx: Context, a: Value, axis: Value = None) -> Value:
 
 def broadcast_to(ctx: Context, array: Value, shape: Value) -> Value:
     value, extents = strong(ctx, array), shape_of(ctx, shape)
+    if value.ndim > len(extents):
+        raise ctx.refuse(f"np.broadcast_to of {shape_text(value.shape)} to {shape_text(extents)}",
+                         "it has more dimensions", "SG103")
     expand(ctx, value, extents)
     return read_only(remap(ctx, value, extents, project(value.shape, axes(len(extents)))))
 
@@ -182,7 +187,7 @@ def _reshape(ctx: Context, value: ArrayValue, shape: Value, order: str, flat: bo
 
 def _target_shape(ctx: Context, value: ArrayValue, shape: Value) -> Shape:
     items = items_of(ctx, shape) if isinstance(shape, (tuple, list, ListValue)) else [shape]
-    sizes = [to_int(ctx, n) for n in items]
+    sizes = [to_size(ctx, n) for n in items]
     open_ = [k for k, n in enumerate(sizes) if not isinstance(n, IntValue) and n == -1]
     known = [int_ix(n) for k, n in enumerate(sizes) if k not in open_]
     total, given = elements_of(value.shape), elements_of(known)
@@ -270,9 +275,9 @@ def repeat(ctx: Context, a: Value, repeats: Value, axis: Value = None) -> Value:
     known = contents(ctx, repeats)
     if known is not None:
         repeats = int(known.flat[0]) if known.size == 1 else tuple(known.tolist())
-    if isinstance(repeats, (tuple, ListValue)) and len(items_of(ctx, repeats)) == 1:
+    if isinstance(repeats, (tuple, list, ListValue)) and len(items_of(ctx, repeats)) == 1:
         repeats = items_of(ctx, repeats)[0]
-    if isinstance(repeats, (tuple, ListValue)):
+    if isinstance(repeats, (tuple, list, ListValue)):
         return ctx.invoke(ctx, joining_bodies.repeat_each, [as_array(ctx, a), repeats, axis], {})
     value, (times,) = as_array(ctx, a), shape_of(ctx, repeats)
     if axis is None:

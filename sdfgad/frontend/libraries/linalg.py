@@ -150,10 +150,15 @@ def tensordot(ctx: Context, a: Value, b: Value, axes: Value = 2) -> Value:
     """`np.tensordot`."""
     left, right = strong(ctx, a), strong(ctx, b)
     if isinstance(axes, (int, np.integer)):
+        if axes > min(left.ndim, right.ndim):
+            raise ctx.refuse(f"np.tensordot over {axes} axes of {describe(left)} and {describe(right)}",
+                             "they have fewer", "SG103")
         first, second = tuple(range(left.ndim - axes, left.ndim)), tuple(range(axes))
     else:
         first, second = (axis_numbers(ctx, k, v.ndim)
                          for k, v in zip(items_of(ctx, axes), (left, right), strict=True))
+        if len(first) != len(second):
+            raise ctx.refuse(f"np.tensordot over {len(first)} and {len(second)} axes", "name as many", "SG103")
     names = iter("abcdefghijklmnopqrstuvwxyz")
     left_names = [next(names) for _ in left.shape]
     right_names = [left_names[first[second.index(k)]] if k in second else next(names) for k in range(right.ndim)]

@@ -167,6 +167,11 @@ of its own.
   the search begins. Where nothing is found a `RuntimeError` is raised, with `disp=False`, too, or where SciPy warns.
   Minima of functions of one number (`minimize_scalar` by `brent` and `bounded`, `fminbound`) have the derivative of the
   place where the slope is zero; one at a bound moves with that bound alone.
+* `least_squares`, `curve_fit` and `minimize` of `scipy.optimize` are understood without bounds and constraints. They go
+  ways of their own, whatever `method` says: Marquardt's for squares, that of Broyden, Fletcher, Goldfarb and Shanno for
+  minima, with slopes that the engine derives, so that `jac` is not called. Where there are several minima, they may
+  find another one than SciPy. The derivative is that of the place where the slopes are zero; there is none by the first
+  guess. How many steps there were (`nfev`) is not told, and where nothing is found a `RuntimeError` is raised.
 * The matrices of `scipy.linalg.lu_factor` are good for `lu_solve`, and for nothing else.
 * `np.linalg.eig` and `eigvals` give complex numbers, even where NumPy finds all eigenvalues of a real matrix real.
   Vectors keep length one in derivatives, and are known up to a phase, as above. A matrix with fewer vectors than

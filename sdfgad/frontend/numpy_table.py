@@ -351,6 +351,8 @@ OUTSIDE: Mapping[tuple[str, str], Rule] = MappingProxyType({
     ("scipy", "solve_ivp"): solvers.solve_ivp, ("scipy", "odeint"): solvers.odeint,
     ("sdfgad", "stop_gradient"): special.stop_gradient, ("sdfgad", "linear_solve"): implicit.linear_solve,
     ("sdfgad", "root"): implicit.root, ("sdfgad", "fixed_point"): implicit.fixed_point,
-    ("sdfgad", "stationary"): implicit.stationary, ("sdfgad", "vmap"): batches.vmap,
+    ("sdfgad", "slope_along"): implicit.slope_along, ("sdfgad", "slope_back"): implicit.slope_back,
+    ("sdfgad", "parameters_of"): implicit.parameters_of, ("sdfgad", "stationary"): implicit.stationary,
+    ("sdfgad", "vmap"): batches.vmap,
 })
 """Functions of packages that need not be installed, by package and name."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ from sdfgad.frontend.elements.failing import fail
 from sdfgad.frontend.functions.arithmetic import kept
 from sdfgad.frontend.libraries.routines import Traced, Translated, routine, stored, unchanged, values_alone
 from sdfgad.frontend.state.context import Context, held
-from sdfgad.frontend.state.values import ArrayValue, Value, ViewValue, is_number
+from sdfgad.frontend.state.values import ArrayValue, Function, Value, ViewValue, is_number
+from sdfgad.ir.index import ix
 from sdfgad.ir.own import OWN, PULLED, PUSHED, DerivativeRule
 from sdfgad.ir.program import Failure, View
 
@@ -145,6 +147,17 @@ class _Equation:
         taken = [stored(self.ctx, as_array(self.ctx, cotangent), "cotangent").view]
         return self._made(PULLED, by, taken, by)
 
+    def along(self, tangent: Value) -> ViewValue:
+        """The derivative of F, of whatever shape, along a tangent of x."""
+        gives = self.of.routine.gives[0]
+        assert gives is not None
+        made, builder = self.of.routine.arrays[gives], self.ctx.builder
+        out = builder.view(builder.declare(tuple(map(ix, made.shape)), made.dtype, "product"), scalar=not made.shape)
+        taken = stored(self.ctx, as_array(self.ctx, tangent), "tangent").view
+        builder.library(PUSHED, (out.view,), (taken, self.x.view, *self.of.read), of=self.of.routine,
+                        by=self.of.routine.takes)
+        return out
+
     def _made(self, op: str, by: Sequence[str], taken: Sequence[View], like: Sequence[str]) -> list[ViewValue]:
         builder = self.ctx.builder
         outs = []
@@ -204,6 +217,37 @@ def stationary(ctx: Context, f: Value, x: Value) -> Value:
 
     with held(ctx, f, x):
         return _solution(ctx, lambda: x, Implicit(ctx, name, slope, by, by), "f")
+
+
+def slope_along(ctx: Context, f: Value, x: Value, t: Value) -> Value:
+    """The derivative of f at x along t: J t."""
+    at, along = kept(ctx, x, "x"), kept(ctx, t, "t")
+    with held(ctx, f, at, along):
+        return _at(ctx, f, at).along(along)
+
+
+def slope_back(ctx: Context, f: Value, x: Value, g: Value) -> Value:
+    """The transpose of the derivative of f at x times g: J' g."""
+    at, seed = kept(ctx, x, "x"), kept(ctx, g, "g")
+    with held(ctx, f, at, seed):
+        equation = _at(ctx, f, at)
+        return equation.pulled(equation.of.routine.takes, seed)[0]
+
+
+def parameters_of(ctx: Context, f: Value) -> int:
+    """How many parameters a function names."""
+    count = len(f.code.node.args.args) if isinstance(f, Function) else f.__code__.co_argcount if isinstance(
+        f, FunctionType) else 0
+    if count < 2:
+        raise ctx.refuse("curve_fit of a function that does not name its parameters", "give p0=, a first guess", CODE)
+    return count
+
+
+def _at(ctx: Context, f: Value, x: Value) -> _Equation:
+    """A function at a place, whatever it returns."""
+    place = stored(ctx, as_array(ctx, x), "place")
+    of = routine(ctx, "least_squares", [place], lambda v: [ctx.invoke(ctx, f, [v], {})], code=CODE)
+    return _Equation(ctx, of, (), place)
 
 
 def fixed_point(ctx: Context, step: Value, x0: Value, tol: Value, max_iter: Value = 1000) -> Value:

@@ -34,6 +34,7 @@ from sdfgad.frontend.bodies.packages import (
     brackets,
     distances,
     families,
+    fits,
     functions_of_matrices,
     images,
     initial_values,
@@ -212,7 +213,7 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         ("scipy.ndimage", resampling, resampling.NAMES), ("scipy.ndimage", images, images.FILTERS),
         ("scipy.signal", spectra, spectra.NAMES), ("scipy.signal", images, ("medfilt", "medfilt2d")),
         ("scipy.stats", moments, moments.NAMES), ("scipy.optimize", brackets, brackets.NAMES),
-        ("scipy.optimize", minima, minima.NAMES),
+        ("scipy.optimize", minima, minima.NAMES), ("scipy.optimize", fits, fits.NAMES),
         ("scipy.optimize", roots, roots.NAMES),
         ("scipy.linalg", functions_of_matrices, functions_of_matrices.NAMES)) for n in names} | {
     **{("scipy.spatial", f"Rotation.{n}"): getattr(rotations, n) for n in rotations.NAMES},

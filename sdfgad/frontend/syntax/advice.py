@@ -34,7 +34,7 @@ _BY_NAME: Mapping[str, str] = MappingProxyType({
     "ode": _EXPLICIT, "complex_ode": _EXPLICIT, "solve_bvp": _SYSTEM,
     **dict.fromkeys(("newton_krylov", "anderson", "broyden1", "broyden2", "linearmixing", "diagbroyden"),
                     _ROOTS),
-    **dict.fromkeys(("minimize", "least_squares", "curve_fit", "nnls", "linprog"), _LEAST),
+    **dict.fromkeys(("differential_evolution", "linprog", "nnls"), _LEAST),
     **dict.fromkeys(("quad_vec", "tplquad", "nquad"), _INTEGRAL),
     **dict.fromkeys(("cKDTree", "KDTree", "ConvexHull", "Delaunay", "Voronoi", "find_peaks", "argrelmax", "argrelmin",
                      "argrelextrema", "label", "distance_transform_edt", "binary_dilation", "binary_erosion"), _PLACES),

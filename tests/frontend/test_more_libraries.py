@@ -120,6 +120,12 @@ def test_a_kink_is_cut_in_halves_until_the_integral_is_good():
     check(run, X, rtol=1e-8)
 
 
+@pytest.mark.parametrize("program", [
+    lambda a: stats.iqr(a, axis=1), lambda a: stats.skew(a, bias=False), lambda a: signal.resample(a, 9)])
+def test_single_precision_stays_so(program):
+    check(program, A.astype(np.float32))
+
+
 @pytest.mark.parametrize("steps", [12.5, 14.0, -12.3, -40.0])
 def test_level_borders_far_away(steps: float) -> None:
     """SciPy follows its spline for one element more than it has put around the array."""

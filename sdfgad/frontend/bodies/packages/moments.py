@@ -40,7 +40,7 @@ def skew(a, axis=0, bias=True, nan_policy="propagate", *, keepdims=False):
     _usual(nan_policy, keepdims)
     n = _count(a, axis)
     found = _central(a, 3, axis) / _central(a, 2, axis) ** 1.5
-    return found if bias or n < 3 else found * (np.sqrt((n - 1.0) * n) / (n - 2.0))
+    return found if bias or n < 3 else found * (((n - 1.0) * n) ** 0.5 / (n - 2.0))
 
 
 def kurtosis(a, axis=0, fisher=True, bias=True, nan_policy="propagate", *, keepdims=False):
@@ -92,8 +92,8 @@ def iqr(x, axis=None, rng=(25, 75), scale=1.0, nan_policy="propagate", interpola
     _usual(nan_policy, keepdims)
     if not isinstance(scale, (int, float)):
         raise ValueError("a scale with a name")
-    found = np.percentile(x, rng, axis=axis, method=interpolation)
-    return (found[1] - found[0]) / scale
+    low, high = (np.percentile(x, p, axis=axis, method=interpolation) for p in rng)
+    return (high - low) / scale
 
 
 def median_abs_deviation(x, axis=0, center=np.median, scale=1.0, nan_policy="propagate", *, keepdims=False):

@@ -136,7 +136,7 @@ def resample(x, num, t=None, axis=0, window=None, domain="time"):
     if least % 2 == 0 and num != n:
         weights[-1] = 2.0 if num < n else 0.5
     lines = np.fft.rfft(rows)[..., :least // 2 + 1] * weights
-    return np.moveaxis(np.fft.irfft(lines, num) * (num / n), -1, axis)
+    return np.moveaxis(np.fft.irfft(lines, num) * (num / n), -1, axis).astype(x.dtype)
 
 
 def upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):

@@ -91,7 +91,17 @@ def check_value(fn, x):
     run(parsed.program, {k: np.asarray(v) for k, v in parsed.collect((x,), {}).items()})
 
 
+def unsigned_in_a_branch(x):
+    places, total = (x * 4.1).astype(np.uint8), 0.0
+    for i in range(3):
+        if x[i] > 0.2:
+            total += x[places[i]]
+    return total
+
+
 def test_unsigned_ones_stay_inside_the_memory():
-    """They are modulo the length, as others are."""
+    """In a branch they are modulo the length, as others are."""
     with interpreted():
-        np.testing.assert_allclose(sdfgad.forward(unsigned)(OUTSIDE), OUTSIDE[2] + OUTSIDE[1] + OUTSIDE[0])
+        np.testing.assert_allclose(sdfgad.forward(unsigned_in_a_branch)(OUTSIDE), OUTSIDE[2] + OUTSIDE[1] + OUTSIDE[0])
+        with pytest.raises(sdfgad.OutOfBoundsError):
+            sdfgad.forward(unsigned)(OUTSIDE)

@@ -281,7 +281,8 @@ def check_limits() -> None:
 
 
 CHECKS = MappingProxyType({
-    **{f"operations-{d}": lambda d=d: check_operations(d) for d in ("float64", "float32", "complex128")},
+    **{f"operations-{d}": lambda d=d: check_operations(d) for d in ("float32", "complex128")},
+    "operations-float64": lambda: check_operations("float64", native=False),
     "operations-complex": lambda: check_operations("complex128", native=False),
     **CHECKS_OF_OBJECTIVES, "places": check_places, "lists": check_lists,
     "idle": check_idle, "limits": check_limits, "tutorial": check_tutorial, "code": check_code})

@@ -12,7 +12,9 @@ import numpy as np
 import sdfgad
 from npbench_suite.kernel import load
 from sdfgad.transform.cutting import maps, strips
+from tests.mpi.random.machine import not_compiled
 from tests.mpi.telling import COMM, error_of, tell
+from tests.support.interpreted import interpreted
 
 
 def diffuse(u, k, steps):
@@ -44,7 +46,9 @@ def check_verbs() -> None:
     rng = np.random.default_rng(0)
     u, k = rng.random((11, 3)), np.array([0.1, 2.0])
     how: dict[str, Any] = {"distribute": {"u": "block", "k": "replicated"}, "comm": COMM}
-    value, (du, dk) = sdfgad.value_and_grad(diffuse)(u, k, 5)
+    with interpreted():
+        value, (du, dk) = sdfgad.value_and_grad(diffuse)(u, k, 5)
+        expected = sdfgad.grad(diffuse, wrt="u")(u, k, 40)
     both, left = sdfgad.value_and_grad(diffuse, **how), sdfgad.grad(diffuse, gather=False, **how)
     mine, worst = own_rows(u), 0.0
     for _ in range(2):
@@ -61,7 +65,6 @@ def check_verbs() -> None:
     tell("distributed verbs", error=worst, kept=bool(kept), sent=[counts.forward, counts.reverse],
          sums=sum(row.count for row in counts.rows if row.kind == "allreduce"))
     limited = sdfgad.grad(diffuse, wrt="u", memory_limit=LIMIT, **how)
-    expected = sdfgad.grad(diffuse, wrt="u")(u, k, 40)
     peak = limited.measure(mine, k, 40).measured.peak_bytes
     tell("distributed limit", error=off(limited(mine, k, 40), expected), peak=float(peak),
          modes=len(limited.plan(mine, k, 40).modes))
@@ -76,7 +79,8 @@ def check_kernels() -> None:
                            distribute=dict.fromkeys(cut, "block"), comm=COMM)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", sdfgad.UnusedArgumentWarning)
-            expected = plain(*args.values())
+            with interpreted():
+                expected = plain(*args.values())
             found = made(*(own_rows(v) if n in cut else v for n, v in args.items()))
         pairs = zip(_all(found), _all(expected), strict=True)
         tell(f"distributed {name}", error=max(off(a, b) for a, b in pairs))
@@ -97,7 +101,8 @@ def inside(u, w):
 def check_inside() -> None:
     rng = np.random.default_rng(3)
     u, w = rng.random((40, 40)), rng.random(20000)
-    expected = sdfgad.grad(inside)(u.copy(), w)
+    with interpreted():
+        expected = sdfgad.grad(inside)(u.copy(), w)
     for name, how in (("rows", ("block", None)), ("columns", (None, "block"))):
         made = sdfgad.grad(inside, distribute={"u": how}, comm=COMM)
         tell(f"distributed {name}", error=max(off(a, b) for a, b in zip(made(u.copy(), w), expected, strict=True)))
@@ -168,9 +173,17 @@ def check_agreement() -> None:
     tell("distributed again", error=off(made(np.zeros((8, 2)), k, 3)[0], np.zeros((8, 2))))
 
 
+def check_quickly() -> None:
+    check_verbs()
+    check_kernels()
+    check_inside()
+    with not_compiled():
+        check_agreement()
+
+
 KERNELS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "jacobi_2d": ("A", "B"), "hdiff": ("in_field", "out_field", "coeff"), "gemm": ("A", "C")})
 """Programs and what is cut of them. Others are cut in `tests/transform/test_cutting.py`, without MPI."""
 DISTRIBUTED: Mapping[str, Callable[[], None]] = MappingProxyType({
-    "distributed": lambda: (check_verbs(), check_kernels(), check_inside(), check_agreement()),  # type: ignore[func-returns-value]
+    "distributed": check_quickly,
     "distributed-few": check_verbs, "distributed-grid": lambda: (check_grid(), check_products())})  # type: ignore[func-returns-value]

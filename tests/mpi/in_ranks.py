@@ -8,6 +8,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ import sdfgad
 from sdfgad.codegen import program
 from sdfgad.codegen.compiling import build
 from sdfgad.codegen.mpi.watch import SAID
-from tests.conftest import QUICK, linked_quickly
+from tests.conftest import FLAGS, linked_quickly
 from tests.mpi.cases import CHECKS
 from tests.mpi.checking import CHECKED
 from tests.mpi.distributed import DISTRIBUTED
@@ -29,12 +30,19 @@ from tests.mpi.orders import CHECKS_OF_ORDERS
 from tests.mpi.overlap import CHECKS_OF_OVERLAP
 from tests.mpi.programs import SAMPLES, Sample, rows
 from tests.mpi.random.check import check_random
+from tests.mpi.random.machine import not_compiled
 from tests.mpi.replicas import REPLICAS
 from tests.mpi.rows import CHECKS_OF_ROWS
 from tests.mpi.sizes import CHECKS_OF_SIZES
 from tests.mpi.telling import COMM, tell
 from tests.mpi.traffic import TRAFFIC
 from tests.mpi.ways import CHECKS_OF_WAYS
+
+LEAST = tuple("-O0" if flag == "-O3" else flag for flag in FLAGS)
+"""What g++ needs least time for: a program is called once or twice."""
+INTERPRETED = frozenset(("objectives", "question", "places", "lists", "limits", "agreement", "refusals", "tutorial",
+                         "replicated"))
+"""Checks of what ranks agree on, plan and refuse: what they find is the same without a compiler."""
 
 
 def samples(*names: str) -> None:
@@ -83,7 +91,7 @@ def _difference(sample: Sample, name: str, grad: Any, serial: np.ndarray) -> flo
 
 
 def main(names: list[str]) -> None:
-    build.FLAGS = program.FLAGS = QUICK
+    build.FLAGS = program.FLAGS = LEAST
     build.link_flags = linked_quickly
     checks: dict[str, Callable[[], None]] = {
         "samples": samples, **CHECKS, **FAULTS, **DISTRIBUTED, **TRAFFIC, **REPLICAS, **CHECKS_OF_ROWS, **LIMITED,
@@ -95,7 +103,8 @@ def main(names: list[str]) -> None:
             first, count, *how = name.split(":")[1:]
             check_random(int(first), int(count), "native" in how, "shown" in how)
             continue
-        checks[name]()
+        with not_compiled() if name in INTERPRETED else nullcontext():
+            checks[name]()
 
 
 class EndsAll:

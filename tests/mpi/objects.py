@@ -8,6 +8,7 @@ import numpy as np
 from mpi4py import MPI
 
 import sdfgad
+from tests.mpi.random.machine import not_compiled
 from tests.mpi.sizes import errors_of
 from tests.mpi.telling import COMM, error_of, tell
 
@@ -174,6 +175,11 @@ def check_objects(compiled: Sequence[Callable[..., Any]] = COMPILED) -> None:
         tell(f"objects {fn.__name__}", **(_against_differences if fn in compiled else errors_of)(fn))
     for fn in (of_two_forms, from_nobody):
         tell(f"objects {fn.__name__}", error=error_of(lambda fn=fn: sdfgad.grad(fn, wrt="x")(COMM, np.ones(3))))
+    with not_compiled():
+        check_other_shapes()
+
+
+def check_other_shapes() -> None:
     gradient, x = sdfgad.grad(turned, wrt="x", objective="sum"), np.ones(2)
     given = [np.arange(6.0).reshape(shape) if COMM.rank == 0 else None for shape in ((2, 3), (3, 2))]
     found = [gradient(COMM, x, y)[0] for y in (*given, given[0])]

@@ -301,7 +301,7 @@ def check_rows(names: Iterable[str], *dtypes: str, native: bool = False) -> None
 
 
 CHECKS_OF_ROWS: Mapping[str, Callable[[], None]] = MappingProxyType({
-    "rows": lambda: check_rows(ROWS, "complex128", "float32"),
+    "rows-single": lambda: check_rows(ROWS, "float32"),
     "rows-complex": lambda: check_rows(ROWS, "complex128"),
     "rows-native": lambda: check_rows(ROWS, "complex64", "float64", native=True),
     "parts-native": lambda: check_rows(("parts",), "float64", native=True)})

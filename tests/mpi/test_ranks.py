@@ -25,11 +25,10 @@ from tests.support.once import once
 from tests.support.ranks import OPEN_MPI, in_ranks, needs_mpi
 
 pytestmark = [pytest.mark.mpi, needs_mpi]
-MIDDLE = ("samples", "operations-float32", "operations-complex", "objectives", "question",
-          "places", "limits", "agreement", "refusals", "tutorial",
-          "code", "lists", "idle", "counts", "silence", "plans", "replicated", "rows", "parts-native", "random:0:20",
-          "distributed", "limited", "orders", "overlap", "overlap-native", "objects", "sizes", "ways", "checks",
-          "nobody")
+MIDDLE = ("samples", "operations-float32", "operations-complex", "objectives", "question", "places", "limits",
+          "agreement", "refusals", "tutorial", "code", "lists", "idle", "counts", "silence", "plans", "replicated",
+          "rows-single", "parts-native", "random:0:20", "distributed", "limited", "orders", "overlap",
+          "overlap-native", "objects", "sizes", "ways", "checks", "nobody")
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +75,7 @@ def test_what_all_ranks_hold_alike(on_two: dict[str, Any]) -> None:
 
 
 def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
-    check_rows(on_two, 24)
+    check_rows(on_two, 13)  # one of them compiled
 
 
 def test_messages_are_under_way_while_something_is_computed(on_two: dict[str, Any]) -> None:

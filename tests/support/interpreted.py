@@ -30,10 +30,14 @@ class InterpretedProgram:
 
     def __call__(self, arrays: Mapping[str, np.ndarray]) -> None:
         given = (*self.program.arguments, *self.program.constants)
-        memory = run(self.program, {n: arrays[n] for n in given if n in arrays})
+        memory = self.computed({n: arrays[n] for n in given if n in arrays})
         for name in self.arguments:
             if name in self.written or name not in self.program.arguments:
                 arrays[name][...] = memory[name]
+
+    def computed(self, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Every array behind the program."""
+        return run(self.program, given)
 
     def run(self, addresses: Sequence[Any], threads: int | None) -> None:
         forms = (self.program.arrays[n] for n in self.arguments)

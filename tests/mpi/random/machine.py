@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import numpy as np
 from mpi4py import MPI
@@ -32,9 +34,11 @@ from sdfgad.ir.messages import (
 from sdfgad.ir.program import Lib, Program
 from sdfgad.plans.request import Request
 from sdfgad.ranks import nobody_asked
+from sdfgad.verbs import pipeline
 from sdfgad.verbs.pipeline import derive
 from sdfgad.verbs.pushforwards import _tangent, pushed
 from sdfgad.verbs.together import agreed
+from tests.support.interpreted import InterpretedProgram
 from tests.support.vectors import Whole
 
 HOW = MappingProxyType({"sum": MPI.SUM, "max": MPI.MAX, "min": MPI.MIN})
@@ -91,6 +95,21 @@ def _run_here(fn: Callable[..., Any], arguments: Mapping[str, Any], along: Mappi
     given = {p: along[n] for n in names if (p := places[traced[n]]) is not None}
     behind = run_here(whole, {**held, **given})
     return returned(whole.returns, behind), returned(returns, behind), cotangents
+
+
+class InterpretedRank(InterpretedProgram):
+    """One rank's program, in the place of what is compiled."""
+
+    def computed(self, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return run_here(self.program, given)
+
+
+@contextmanager
+def not_compiled() -> Iterator[None]:
+    """Within, the public functions derive, plan and agree as ever, and each rank interprets its program. Messages are
+    not written down for the validator, and nobody waits between the sweeps of programs that receive from anybody."""
+    with patch.object(pipeline, "compile_program", InterpretedRank):
+        yield
 
 
 class MpiMachine(Whole):

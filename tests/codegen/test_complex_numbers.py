@@ -96,3 +96,31 @@ def test_functions_know_the_side_of_a_branch_cut() -> None:
     """That is, the sign of an imaginary part of zero."""
     z, r = (x.ravel().copy() for x in np.meshgrid([1 + 0j, -1 + 0j, complex(1, -0.0), complex(-1, -0.0)], [2.0, -2.0]))
     np.testing.assert_allclose(sdfgad.forward(beside_the_cut)(z, r), beside_the_cut(z, r), rtol=1e-15, atol=1e-15)
+
+
+def in_order(z, w):
+    """Whatever asks which complex number is larger: as NumPy, by real parts, then by imaginary parts."""
+    return (z < w, z <= w, z > w, z >= w, np.maximum(z, w), np.minimum(z, w), np.fmax(z, w), np.fmin(z, w), np.sort(z),
+            np.argmax(z), np.argmin(w), np.where(z > 0.0, z, w))
+
+
+@pytest.mark.parametrize("dtype", ["c16", "c8"])
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_complex_numbers_are_in_the_order_of_numpy(dtype: str, target: str) -> None:
+    parts = [0.0, 1.0, -2.5, np.inf, np.nan]
+    z, w = (a.ravel().astype(dtype) for a in np.meshgrid(*[[complex(a, b) for a in parts for b in parts]] * 2))
+    for z, w in ((z[~np.isnan(z + w)], w[~np.isnan(z + w)]), (z, w)):
+        with sdfgad.config(target=target):
+            for found, expected in zip(sdfgad.forward(in_order)(z, w), in_order(z, w), strict=True):
+                np.testing.assert_array_equal(found, expected)
+
+
+def larger_ones(z, w):
+    return np.sum(np.abs(np.maximum(z, 1.1 * w)) ** 2 + np.abs(np.sort(z) * w) ** 2 + np.where(z < w, z, w).real)
+
+
+def test_gradients_of_what_complex_numbers_are_in_order_for() -> None:
+    rng = np.random.default_rng(0)
+    z, w = (rng.normal(size=7) + 1j * rng.normal(size=7) for _ in range(2))
+    sdfgad.check_grads(larger_ones, z, w)

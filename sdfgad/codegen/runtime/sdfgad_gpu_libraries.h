@@ -372,11 +372,7 @@ inline void look(const int32_t *trouble, cudaStream_t stream) {
 }
 
 // Where an element stands when two sorted runs of `width` become one: behind those of its own run that stand before it,
-// and behind those of the other run that come first, equal ones of the left run among them. NaN comes last.
-template <class T> SG_FN bool comes_before(T x, T y) {
-    if constexpr (std::is_floating_point_v<T>) return x < y || (y != y && x == x);
-    else return x < y;
-}
+// and behind those of the other run that come first, equal ones of the left run among them.
 template <class Values, class Order>
 SG_FN int64_t merged_place(Values values, Order order, int64_t n, int64_t width, int64_t at) {
     const int64_t own = at / width * width, left = own / (2 * width) * (2 * width);

@@ -51,6 +51,21 @@ template <class T> using Complex = std::complex<T>;
 }  // namespace sg
 #endif
 
+#if !defined(SG_REAL)
+// NumPy's order of complex numbers, of which C++ has none: by real parts, equal ones by imaginary parts; false where
+// one is not a number. The operators belong to no namespace, as generated code does.
+template <class R> SG_FN bool operator<(const sg::Complex<R> &a, const sg::Complex<R> &b) {
+    return ((a.real() < b.real()) & (a.imag() == a.imag()) & (b.imag() == b.imag())) |
+           ((a.real() == b.real()) & (a.imag() < b.imag()));
+}
+template <class R> SG_FN bool operator<=(const sg::Complex<R> &a, const sg::Complex<R> &b) {
+    return ((a.real() < b.real()) & (a.imag() == a.imag()) & (b.imag() == b.imag())) |
+           ((a.real() == b.real()) & (a.imag() <= b.imag()));
+}
+template <class R> SG_FN bool operator>(const sg::Complex<R> &a, const sg::Complex<R> &b) { return b < a; }
+template <class R> SG_FN bool operator>=(const sg::Complex<R> &a, const sg::Complex<R> &b) { return b <= a; }
+#endif
+
 namespace sg {
 
 template <class T> inline constexpr bool is_complex = false;
@@ -251,20 +266,25 @@ template <class T> SG_FN T pow(T x, T y) {
     } else return std::pow(x, y);
 }
 
+// Of equal complex numbers the first one; what is not a number wins, or in fmax and fmin the other one does.
 template <class T> SG_FN T maximum(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return pick<T>((a > b) | (a != a), a, b);
+    else if constexpr (is_complex<T>) return pick<T>((a >= b) | (a != a), a, b);
     else return a > b ? a : b;
 }
 template <class T> SG_FN T minimum(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return pick<T>((a < b) | (a != a), a, b);
+    else if constexpr (is_complex<T>) return pick<T>((a <= b) | (a != a), a, b);
     else return a < b ? a : b;
 }
 template <class T> SG_FN T fmax(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return std::fmax(a, b);
+    else if constexpr (is_complex<T>) return pick<T>((a >= b) | (b != b), a, b);
     else return a > b ? a : b;
 }
 template <class T> SG_FN T fmin(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return std::fmin(a, b);
+    else if constexpr (is_complex<T>) return pick<T>((a <= b) | (b != b), a, b);
     else return a < b ? a : b;
 }
 // x * x + y with the same bits wherever it stands: nothing is left for the compiler to contract or not.
@@ -307,6 +327,19 @@ template <class T> SG_FN bool isnan(T x) {
     if constexpr (is_complex<T>) return std::isnan(x.real()) || std::isnan(x.imag());
     else if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
     else return false;
+}
+// Whether x comes before y where values are sorted. NaN comes last; of complex numbers, which are in the order of their
+// real parts, equal ones in that of their imaginary parts, what has a part that is NaN, and last such real parts.
+template <class T> SG_FN bool comes_before(T x, T y) {
+    if constexpr (is_complex<T>) {
+        const bool xr = std::isnan(x.real()), yr = std::isnan(y.real());
+        const bool xi = std::isnan(x.imag()), yi = std::isnan(y.imag());
+        if (xr != yr) return yr;
+        if (xi != yi) return yi;
+        if (!xr && x.real() != y.real()) return x.real() < y.real();
+        return x.imag() < y.imag();
+    } else if constexpr (std::is_floating_point_v<T>) return x < y || (y != y && x == x);
+    else return x < y;
 }
 template <class T> SG_FN bool isinf(T x) {
     if constexpr (is_complex<T>) return std::isinf(x.real()) || std::isinf(x.imag());

@@ -68,7 +68,7 @@ inline void argsort_digits(int64_t n, const T *values, int64_t *order, Key *keys
     if (at != order) std::copy_n(at, n, order);
 }
 
-template <class T> inline void argsort(Memory &memory, int64_t n, const T *values, int64_t *order) {
+template <class T> inline void argsort_real(Memory &memory, int64_t n, const T *values, int64_t *order) {
     using Key = decltype(sorting_key(T()));
     if (n <= kFewest) return argsort_few(n, values, order);
     if (n <= kFew) {
@@ -81,6 +81,20 @@ template <class T> inline void argsort(Memory &memory, int64_t n, const T *value
     Workspace<Key> keys(memory, 2 * n);
     Workspace<int64_t> places(memory, n), counts(memory, ((8 * sizeof(Key) + kDigit - 1) / kDigit) << kDigit);
     argsort_digits<kDigit>(n, values, order, keys.data(), places.data(), counts.data());
+}
+
+// The same of complex numbers, for which there is no key. Positions tell equal ones apart: nothing else has to be kept.
+template <class T> inline void argsort_complex(int64_t n, const T *values, int64_t *order) {
+    for (int64_t k = 0; k < n; k++) order[k] = k;
+    std::sort(order, order + n, [values](int64_t a, int64_t b) {
+        const T x = values[a], y = values[b];
+        return comes_before(x, y) || (a < b && !comes_before(y, x));
+    });
+}
+
+template <class T> inline void argsort(Memory &memory, int64_t n, const T *values, int64_t *order) {
+    if constexpr (is_complex<T>) return argsort_complex(n, values, order);
+    else argsort_real(memory, n, values, order);
 }
 
 }  // namespace sg

@@ -370,7 +370,7 @@ template <class T> inline void qr(int64_t m, int64_t n, const T *from, int64_t f
 template <class T> inline void argsort(int64_t n, const T *values, int64_t *order) {
     std::iota(order, order + n, int64_t(0));
     std::stable_sort(order, order + n, [values](int64_t a, int64_t b) {
-        return values[a] < values[b] || (isnan(values[b]) && !isnan(values[a]));
+        return comes_before(values[a], values[b]);
     });
 }
 

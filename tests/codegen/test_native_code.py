@@ -359,19 +359,14 @@ def test_fft(values: np.dtype, dtype: np.dtype, inverse: bool) -> None:
     agree(program(body, arrays), tolerance=1e-11 if dtype in (C16, F8) else 1e-5)
 
 
-@pytest.mark.parametrize("dtype", [F8, F4, I8, I4, np.dtype("u1"), C16, np.dtype("c8")], ids=str)
+@pytest.mark.parametrize("dtype", [F8, F4, I8, I4, np.dtype("u1")], ids=str)
 def test_argsort(dtype: np.dtype) -> None:
     body, arrays, values = [], {}, {}  # a few values and more, equal ones, what is not a number
     for n in (9, 96, 97, 512, 513, 3000):
         one, order = f"A{n}", f"p{n}"
         values[one] = (np.random.default_rng(n).standard_normal(n) * 100).round(0 if n < 100 else 1).astype(dtype)
-        edges = np.array([0.0, -0.0, np.inf, 1e-40, -np.nan, -np.inf, -0.0, np.nan, 1e30])
         if dtype.kind == "f":
-            values[one][:9] = edges
-        if dtype.kind == "c":
-            values[one].imag = np.arange(n) % 3
-            values[one][:9] += edges
-            values[one][4:9].imag = edges[::2]
+            values[one][:9] = [0.0, -0.0, np.inf, 1e-40, -np.nan, -np.inf, -0.0, np.nan, 1e30]
         body.append(Lib("argsort", (view_of_line(order, n, I8),), (view_of_line(one, n, dtype),)))
         arrays |= {one: ((n,), dtype), order: ((n,), I8)}
     agree(program(body, arrays), values)

@@ -146,8 +146,10 @@ def nansum(a, axis=None, keepdims=False):
 
 def nanmean(a, axis=None, keepdims=False):
     kind = np.asarray(a).dtype
+    if kind.kind not in "fc":
+        return np.mean(a, axis=axis, keepdims=keepdims)
     count = np.sum(np.where(np.isnan(a), 0, 1), axis=axis, keepdims=keepdims)
-    return np.nansum(a, axis=axis, keepdims=keepdims) / (count.astype(kind) if kind.kind in "fc" else count)
+    return np.nansum(a, axis=axis, keepdims=keepdims) / count.astype(kind)
 
 
 def hfft(a, n=None, axis=-1, norm=None):

@@ -19,6 +19,8 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
         total = np.size(values, axis) * 1.0
     else:
         spread = _along(np.asarray(weights), values, axis)
+        if values.dtype.kind not in "fc":  # products and sums of integers would wrap around
+            values = values.astype(np.result_type(values.dtype, spread.dtype, np.float64))
         total = np.sum(spread * np.ones_like(values), axis=axis, keepdims=keepdims)
         mean = np.sum(values * spread, axis=axis, keepdims=keepdims) / total
     return (mean, total * np.ones_like(mean)) if returned else mean

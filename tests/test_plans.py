@@ -89,8 +89,8 @@ class Schedule:
 def test_a_model_that_sees_a_part_of_every_plan_is_asked_for_that_part(monkeypatch):
     """Plans of 8, 5 and 1, of which programs take three times as much: what the model misses of the first one, 16, is
     more than the limit, but that is not so of smaller plans."""
-    def planner(question):
-        return SimpleNamespace(fastest=lambda bounds: next(
+    def planner(question, inner):
+        return SimpleNamespace(whole=False, fastest=lambda bounds: next(
             (Schedule(n) for n in (8, 5, 1) if n <= bounds.peak), None))
 
     monkeypatch.setattr(planning, "Planner", planner)

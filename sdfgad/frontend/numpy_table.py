@@ -352,7 +352,7 @@ OUTSIDE: Mapping[tuple[str, str], Rule] = MappingProxyType({
     ("sdfgad", "stop_gradient"): special.stop_gradient, ("sdfgad", "linear_solve"): implicit.linear_solve,
     ("sdfgad", "root"): implicit.root, ("sdfgad", "fixed_point"): implicit.fixed_point,
     ("sdfgad", "slope_along"): implicit.slope_along, ("sdfgad", "slope_back"): implicit.slope_back,
-    ("sdfgad", "parameters_of"): implicit.parameters_of, ("sdfgad", "stationary"): implicit.stationary,
+    ("sdfgad", "named_parameters"): implicit.named_parameters, ("sdfgad", "stationary"): implicit.stationary,
     ("sdfgad", "vmap"): batches.vmap,
 })
 """Functions of packages that need not be installed, by package and name."""

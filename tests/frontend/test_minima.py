@@ -82,7 +82,7 @@ def test_errors_of_the_run(run: Callable[..., Any], error: type[Exception]) -> N
 
 @pytest.mark.parametrize("run, text", [
     (lambda x: minimize_scalar(lambda v: v * v, method="golden").x, "brent"),
-    (lambda x: optimize.minimize(lambda v: v @ v, x).x[0], "conditions of the minimum")])
+    (lambda x: optimize.differential_evolution(lambda v: v @ v, [(0, 1)]).x[0], "conditions of the minimum")])
 def test_refused(run: Callable[..., Any], text: str) -> None:
     with pytest.raises(UnsupportedError, match=f"(?s){text}"):
         parse(run, (X,), {})

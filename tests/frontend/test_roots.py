@@ -119,7 +119,7 @@ def test_errors_of_the_run(run: Callable[..., Any], error: type[Exception]) -> N
     (lambda x: optimize.root(lambda u: u - x, x, method="krylov").x[0], "sdfgad.root"),
     (lambda x: optimize.fsolve(lambda u: u - x, x, full_output=True)[0][0], "optimize.root"),
     (lambda x: optimize.toms748(lambda v: v - x[0], 0, 1, full_output=True)[0], "brentq"),
-    (lambda x: optimize.curve_fit(lambda t, a: a * t, x, x)[0][0], "conditions of the minimum")])
+    (lambda x: optimize.dual_annealing(lambda v: v @ v, [(0, 1)]).x[0], "conditions of the minimum")])
 def test_refused(run: Callable[..., Any], text: str) -> None:
     with pytest.raises(UnsupportedError, match=f"(?s){text}"):
         parse(run, (X,), {})

@@ -34,7 +34,7 @@ def places(ctx: Context, i: Ix, extent: Ix) -> Callable[[Ix], Ix]:
     builder = ctx.builder
     given = frozenset(builder.arguments) - builder.mutated
     decided = any(e.array not in builder.constants and e.array not in given for e in i.elems)
-    sure = not builder.unsure and not ctx.frame.quiet and len(builder.regions) == builder.loops
+    sure = not builder.unsure and not ctx.is_ours and len(builder.regions) == builder.loops
     if extent.const is None or not decided or not sure:
         return partial(in_memory, builder, extent=extent)
     low, high = builder.scope.bounds(i)

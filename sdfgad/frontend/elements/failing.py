@@ -47,7 +47,7 @@ def stop_beside(ctx: Context, i: Ix, extent: Ix) -> None:
     Places that the data say are looked at under `debug_nans` alone: elsewhere they count modulo the length.
     """
     size, scope = extent.const, ctx.builder.scope
-    if size is None or ctx.frame.quiet or i.elems and not looks_closely():
+    if size is None or ctx.is_ours or i.elems and not looks_closely():
         return
     low, high = scope.bounds(i)
     if low is not None and low >= -size and high is not None and high < size:
@@ -59,7 +59,7 @@ def stop_beside(ctx: Context, i: Ix, extent: Ix) -> None:
 def stop_beside_any(ctx: Context, places: ArrayValue, extent: Ix) -> None:
     """The same for an array of places that the program computes, under `debug_nans`."""
     size = extent.const
-    if size is None or ctx.frame.quiet or not looks_closely():
+    if size is None or ctx.is_ours or not looks_closely():
         return
     beside = ctx.builder.lazy(places.shape, BOOL, lambda p: _outside(
         call("cast", places.at(p), dtype=INT), -size, size), places.reads, parts=(places,))

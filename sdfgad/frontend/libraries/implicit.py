@@ -234,7 +234,7 @@ def slope_back(ctx: Context, f: Value, x: Value, g: Value) -> Value:
         return equation.pulled(equation.of.routine.takes, seed)[0]
 
 
-def parameters_of(ctx: Context, f: Value) -> int:
+def named_parameters(ctx: Context, f: Value) -> int:
     """How many parameters a function names."""
     count = len(f.code.node.args.args) if isinstance(f, Function) else f.__code__.co_argcount if isinstance(
         f, FunctionType) else 0

@@ -70,6 +70,11 @@ class Context:
     def frame(self) -> CallFrame:
         return self.frames[-1]
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether what is being translated is in no line of the user's."""
+        return not self.frames or self.frame.quiet
+
     def refuse(self, what: str, help: str = "", code: str = "SG101") -> UnsupportedError:
         """The refusal of what stands at the current place."""
         calls = [f.called_from for f in self.frames if f.called_from is not None and not f.quiet]

@@ -43,7 +43,7 @@ def expected() -> np.ndarray:
 @pytest.mark.parametrize("change, message", [
     (without(r"reinterpret_cast<double \*>\(at0\)", "static_cast<double *>(args[0])"), "not to the device's memory"),
     (without(r"if \(at < 300\)", "if (at < 1 << 20)"), "outside of the device's memory"),
-    (without(r"(const int64_t at = [^;]+);", r"\1 - (1 << 20);"), "outside of the device's memory"),
+    (without(r"p_y\[(s_point[^\]]+)\] = ", r"p_y[(\1) - (1 << 20)] = "), "outside of the device's memory"),
     (without(r"room\.bring\(at0, ", "room.bring(static_cast<char *>(args[0]), "), "a place of the wrong kind"),
     (without(r"p_y\[(s_point[^\]]+)\] = ", r"p_y[(\1) / 2] = "), "two threads touch"),
     (without(r"sum(\d+) = sg::together", r"if (threadIdx.x < 9) sum\1 = sg::together"), "left its block before"),

@@ -25,7 +25,7 @@ def slope_back(f, x, g):
     raise NotImplementedError
 
 
-def parameters_of(f):
+def named_parameters(f):
     """How many parameters a function names: a rule of `frontend/libraries/implicit.py`, too."""
     raise NotImplementedError
 
@@ -50,7 +50,7 @@ def least_squares(fun, x0, jac="2-point", bounds=None, method="trf", ftol=1e-8, 
 def curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, check_finite=True, bounds=None, method=None,
               jac=None, full_output=False, nan_policy=None, ftol=1e-8, xtol=1e-8, gtol=1e-8, maxfev=None):
     if p0 is None:
-        p0 = np.ones(parameters_of(f) - 1)
+        p0 = np.ones(named_parameters(f) - 1)
     if bounds is not None or full_output or sigma is not None and np.ndim(sigma) > 1:
         raise ValueError("bounds, full_output or a matrix sigma of curve_fit: give p0 and a sigma for each point")
     wanted = np.asarray(ydata)

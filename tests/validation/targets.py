@@ -75,6 +75,12 @@ def waves(e, h, c):
     return np.sum(e * e)
 
 
+def sum_of_sums(x, A):
+    x += np.sum(A, axis=0)
+    s = np.sum(x)
+    return s * s
+
+
 TARGETS: Mapping[str, tuple[Callable[..., Any], Mapping[str, np.ndarray]]] = MappingProxyType({
     "sums_of_products": (sums_of_products, {"A": B, "B": B[::-1].copy()}),
     "neighbours": (neighbours, {"x": X}),
@@ -82,5 +88,6 @@ TARGETS: Mapping[str, tuple[Callable[..., Any], Mapping[str, np.ndarray]]] = Map
     "two_steps": (two_steps, {"x": X}),
     "ring": (ring, {"x": X}),
     "spectrum": (spectrum, {"x": X}),
+    "sum_of_sums": (sum_of_sums, {"x": X, "A": A}),
     "waves": (waves, {"e": X, "h": X[::-1].copy(), "c": 0.3 * X}),
     "ensemble": (ensemble, {"x": _rng.uniform(-0.9, 0.9, (2, 64)), "c": X[:1].copy()})})

@@ -20,8 +20,9 @@ from sdfgad.ir.layout import axis
 from sdfgad.ir.program import Array, Range
 
 TAPES = "sg_tapes"
-PLACE = "sg::place("
 """The tapes of the program, in generated code."""
+PLACE = "sg::place("
+"""What looks at an index that data decide."""
 CTYPES: Mapping[str, str] = MappingProxyType({
     "float64": "double", "float32": "float", "complex128": "dace::complex128", "complex64": "dace::complex64",
     "int64": "int64_t", "int32": "int32_t", "int16": "int16_t", "int8": "int8_t",

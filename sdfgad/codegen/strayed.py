@@ -4,11 +4,11 @@ from __future__ import annotations
 from sdfgad.codegen.compiling.build import STRAYED
 from sdfgad.codegen.cpp import PLACE
 
-_BEGIN = "\n    sg::none_strayed();"
-_END = f"\n    if (sg::has_strayed()) status = {STRAYED};"
+_BEGIN = "\n    sg::begin_looking();"
+_END = f"\n    if (sg::end_looking()) status = {STRAYED};"
 _FOUND = """extern "C" void sg_strayed(int64_t *found) {
-    found[0] = sg::strayed.index;
-    found[1] = sg::strayed.extent;
+    found[0] = sg::told.index;
+    found[1] = sg::told.extent;
 }
 """
 

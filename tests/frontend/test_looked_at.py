@@ -1,7 +1,9 @@
 """Indices that data decide: a run looks at those that nothing else decides the use of, and raises where NumPy does."""
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import product
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -222,3 +224,33 @@ def test_compiled_calls_end_and_go_on():
 def test_the_reference_target_looks():
     with sdfgad.config(target="reference"), pytest.raises(sdfgad.OutOfBoundsError, match="SG209"):
         sdfgad.grad(one_by_one, wrt="x")(X, W)
+
+
+def early(x, w, steps):
+    """An index at the beginning of a call that takes a while."""
+    s = x[int(w[0])]
+    for _ in range(steps):
+        s = np.sin(s) + 0.5 * s
+    return s
+
+
+def test_calls_that_run_at_once_miss_nothing():
+    """Both are of one library: what one of them notes, the beginning of the other one does not wipe away."""
+    beside, inside = sdfgad.forward(early), sdfgad.forward(early)
+    over, fine = Event(), np.array([1.0])
+
+    def fine_ones():
+        while not over.is_set():
+            with suppress(IndexError):
+                inside(X, fine, 20_000)
+
+    inside(X, fine, 20_000)
+    other = Thread(target=fine_ones)
+    other.start()
+    try:
+        for _ in range(50):
+            with pytest.raises(sdfgad.OutOfBoundsError):
+                beside(X, fine + 6, 20_000)
+    finally:
+        over.set()
+        other.join()

@@ -200,7 +200,12 @@ inline bool has_strayed() { return false; }
 struct Strayed {
     int64_t index = 0, extent = 0;  // 0: none has left its array
 };
-[[gnu::visibility("hidden")]] inline Strayed strayed;
+struct Looking : Strayed {
+    int64_t calls = 0;  // that are running: all of them have this note, which is blank before the first one
+    bool busy = false;
+};
+[[gnu::visibility("hidden")]] inline Looking strayed;
+[[gnu::visibility("hidden")]] inline thread_local Strayed told;  // what the last call of this thread has found
 // Said to be constant, though it leaves a note: whoever looks need not think that memory changes.
 [[gnu::cold, gnu::noinline, gnu::const]] inline int64_t stray(int64_t a, int64_t b) {
     if (a < -b || a >= b) {
@@ -211,7 +216,19 @@ struct Strayed {
 }
 SG_FN int64_t place(int64_t a, int64_t b) { return uint64_t(a) < uint64_t(b) && b > 0 ? a : stray(a, b); }
 inline bool has_strayed() { return __atomic_load_n(&strayed.extent, __ATOMIC_RELAXED) != 0; }
-inline void none_strayed() { __atomic_store_n(&strayed.extent, 0, __ATOMIC_RELAXED); }
+inline void look_on(int64_t more) {
+    while (__atomic_test_and_set(&strayed.busy, __ATOMIC_ACQUIRE)) {}
+    if (strayed.calls == 0) __atomic_store_n(&strayed.extent, 0, __ATOMIC_RELAXED);
+    strayed.calls += more;
+    told = {__atomic_load_n(&strayed.index, __ATOMIC_RELAXED), __atomic_load_n(&strayed.extent, __ATOMIC_RELAXED)};
+    __atomic_clear(&strayed.busy, __ATOMIC_RELEASE);
+}
+inline void begin_looking() { look_on(1); }
+// Whether an index has left its array in this call, or in another one that ran meanwhile.
+inline bool end_looking() {
+    look_on(-1);
+    return told.extent != 0;
+}
 #endif
 
 // Plain complex product as NumPy, without C++'s recovery of infinities; division scaled by the larger part.
@@ -480,8 +497,9 @@ struct Failed {
 // Looks at what `sg_watch` gave.
 struct Interrupted {};
 [[noreturn, gnu::cold, gnu::noinline]] inline void interrupted() { throw Interrupted{}; }
+inline bool stopped(const volatile int *stop) { return __builtin_expect((*stop != 0) | has_strayed(), 0); }
 inline void heed(const volatile int *stop) {
-    if (__builtin_expect((*stop != 0) | has_strayed(), 0)) interrupted();
+    if (stopped(stop)) interrupted();
 }
 
 // A function that stays Python: it says whether it has failed.

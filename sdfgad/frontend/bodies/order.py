@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-_WRONG = ValueError  # of data: unlike what these bodies do not take, it is raised in the run
+WRONG = ValueError  # of data: unlike what these bodies do not take, it is raised in the run
 
 
 def argsort_rows(a, axis):
@@ -228,7 +228,7 @@ def digitize(x, bins, right=False):
     if line.shape[0] == 0:
         return np.searchsorted(line, x)
     if np.any(line[1:] < line[:-1]) and np.any(line[1:] > line[:-1]):
-        raise _WRONG("bins must be monotonically increasing or decreasing")
+        raise WRONG("bins must be monotonically increasing or decreasing")
     if right:
         rising, falling = np.searchsorted(line, x), np.searchsorted(line[::-1], x)
     else:

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdfgad.frontend.bodies.order import beyond
+from sdfgad.frontend.bodies.order import WRONG, beyond
 
 _range = range
-_WRONG = ValueError  # of data: unlike what these bodies do not take, it is raised in the run
 
 
 def as_long_as(array, resized, k):
@@ -184,7 +183,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     start, stop = start * np.float64(1.0), stop * np.float64(1.0)
     if np.any(start == 0) or np.any(stop == 0):
-        raise _WRONG("Geometric sequence cannot include zero")
+        raise WRONG("Geometric sequence cannot include zero")
     sign = np.sign(start)
     y = sign * np.power(10.0, np.linspace(np.log10(start * sign), np.log10(stop * sign), num, endpoint, axis=axis))
     if num > 0:

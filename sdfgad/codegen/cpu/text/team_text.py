@@ -144,7 +144,7 @@ class _Team:
             return
         self.writer.line(f"if ({_HALT}[{_ROUND}++ % 2]) goto {_LEFT};")
         self.writer.line("#pragma omp master")
-        self.writer.line(f"if (*{STOP} != 0) {_HALT}[{_ROUND} % 2] = true;")
+        self.writer.line(f"if (sg::stopped({STOP})) {_HALT}[{_ROUND} % 2] = true;")
 
     def leave(self, cond: str) -> None:
         self.writer.line(f"if ({self.known(cond, 'bool')}) break;")

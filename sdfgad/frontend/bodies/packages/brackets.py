@@ -12,7 +12,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-WRONG = ValueError  # of data: unlike what these bodies do not take, it is raised in the run
+from sdfgad.frontend.bodies.order import WRONG as WRONG
+
 NOT_FOUND = RuntimeError
 EPS = float(np.finfo(np.float64).eps)
 NAMES = ("bisect", "ridder", "brentq", "brenth", "toms748")

@@ -5,8 +5,6 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 TEXT = """
 import sys
 import sdfgad.verbs.pipeline
@@ -21,17 +19,16 @@ def show(program, *rest, **options):
     raise Compiled
 
 sdfgad.verbs.pipeline.compile_program = show
-kernel = load(sys.argv[1])
-try:
-    gradient = sdfgad.grad(kernel.program, wrt=kernel.wrt, output=kernel.output, reduce="sum")
-    gradient(**kernel.initialize(**kernel.sizes("M")))
-except Compiled:
-    pass
+for kernel in map(load, ("vadv", "stockham_fft")):
+    try:
+        gradient = sdfgad.grad(kernel.program, wrt=kernel.wrt, output=kernel.output, reduce="sum")
+        gradient(**kernel.initialize(**kernel.sizes("M")))
+    except Compiled:
+        print("made")
 """
 
 
-@pytest.mark.parametrize("name", ["vadv", "stockham_fft"])
-def test_hashes_decide_nothing(name: str) -> None:
-    found = [subprocess.run([sys.executable, "-c", TEXT, name], env=os.environ | {"PYTHONHASHSEED": seed}, check=True,
+def test_hashes_decide_nothing() -> None:
+    found = [subprocess.run([sys.executable, "-c", TEXT], env=os.environ | {"PYTHONHASHSEED": seed}, check=True,
                             capture_output=True, text=True).stdout for seed in ("1", "2")]
-    assert "map" in found[0] and found[0] == found[1]
+    assert found[0].count("made") == 2 and "map" in found[0] and found[0] == found[1]

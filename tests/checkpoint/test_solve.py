@@ -72,20 +72,20 @@ def check_against_enumeration(problem):
     assert planner.fastest(Bounds(front[0][0] - 1)) is None and planner.smallest().peak_bytes == front[0][0]
 
 
-@pytest.mark.parametrize("first", tens(50, 100))
+@pytest.mark.parametrize("first", tens(20, 100))
 def test_as_good_as_enumeration_without_loops(first):
     for seed in range(first, first + PER_TEST):
         check_against_enumeration(random_problem(seed))
 
 
-@pytest.mark.parametrize("first", tens(30, 60))
+@pytest.mark.parametrize("first", tens(10, 60))
 @pytest.mark.parametrize("loops", [1, 2])
 def test_as_good_as_enumeration_with_loops(loops, first):
     for seed in range(first, first + PER_TEST):
         check_against_enumeration(random_problem(seed, loops, most=1500))
 
 
-@pytest.mark.parametrize("first", tens(20, 30))
+@pytest.mark.parametrize("first", tens(10, 30))
 def test_as_good_as_enumeration_with_a_loop_in_a_loop(first):
     for seed in range(first, first + PER_TEST):
         check_against_enumeration(random_problem(seed, 1, nested=True, most=800))

@@ -7,6 +7,13 @@ from dace import Memlet
 N = dace.symbol("N")
 
 
+def state_of(sdfg: dace.SDFG, name: str) -> dace.SDFGState:
+    """A new state. Without a line of its own DaCe searches Python's stack for each node, and all modules with it."""
+    made = sdfg.add_state(name)
+    made.set_default_lineinfo(dace.dtypes.DebugInfo(0))
+    return made
+
+
 def of_tasklet(code: str, language: dace.Language = dace.Language.Python, dtype: dace.typeclass = dace.float64,
                **more: dace.typeclass) -> dace.SDFG:
     """`y[i] = code(a, ...)` in a map, with `a = x[i]` and other connectors from arrays of their dtypes."""
@@ -15,7 +22,7 @@ def of_tasklet(code: str, language: dace.Language = dace.Language.Python, dtype:
     sdfg.add_array("y", [N], dtype)
     for name, kind in more.items():
         sdfg.add_array(f"{name}s", [N], kind)
-    state = sdfg.add_state("only")
+    state = state_of(sdfg, "only")
     state.add_mapped_tasklet("work", {"i": "0:N"}, {"a": Memlet("x[i]"), **{n: Memlet(f"{n}s[i]") for n in more}},
                              code, {"b": Memlet("y[i]")}, external_edges=True, language=language)
     return sdfg
@@ -25,7 +32,7 @@ def jumping() -> dace.SDFG:
     """`for i in range(1, N): x[i] += x[i - 1] * 2`, as states and edges with conditions."""
     sdfg = dace.SDFG("jumping")
     sdfg.add_array("x", [N], dace.float64)
-    before, guard, body, after = (sdfg.add_state(n) for n in ("before", "guard", "body", "after"))
+    before, guard, body, after = (state_of(sdfg, n) for n in ("before", "guard", "body", "after"))
     sdfg.add_edge(before, guard, dace.InterstateEdge(assignments={"i": "1"}))
     sdfg.add_edge(guard, body, dace.InterstateEdge("i < N"))
     sdfg.add_edge(guard, after, dace.InterstateEdge("i >= N"))
@@ -42,7 +49,7 @@ def racing(target: str = "y[0]", source: str = "x[i]") -> dace.SDFG:
     sdfg = dace.SDFG("racing")
     sdfg.add_array("x", [N], dace.float64)
     sdfg.add_array("y", [N], dace.float64)
-    state = sdfg.add_state("only")
+    state = state_of(sdfg, "only")
     state.add_mapped_tasklet("work", {"i": "0:N"}, {"a": Memlet(source)}, "b = a * a", {"b": Memlet(target)},
                              external_edges=True)
     return sdfg
@@ -53,7 +60,7 @@ def unordered() -> dace.SDFG:
     sdfg = dace.SDFG("unordered")
     sdfg.add_array("x", [N], dace.float64)
     sdfg.add_array("y", [N], dace.float64)
-    state = sdfg.add_state("both")
+    state = state_of(sdfg, "both")
     reading, writing = state.add_access("x"), state.add_access("x")
     state.add_edge(reading, None, state.add_write("y"), None, Memlet("x[0] -> [0]"))
     tasklet = state.add_tasklet("double", {"a"}, {"b"}, "b = 2 * a")
@@ -70,7 +77,7 @@ def rearranged() -> dace.SDFG:
     sdfg.add_view("rows", [2, 3], dace.float64)
     sdfg.add_transient("columns", [3, 2], dace.float64)
     sdfg.add_symbol("factor", dace.int64)
-    state = sdfg.add_state("turn")
+    state = state_of(sdfg, "turn")
     rows, columns = state.add_access("rows"), state.add_access("columns")
     state.add_edge(state.add_read("x"), None, rows, "views", Memlet("x[0:6]"))
     state.add_mapped_tasklet("turn", {"i": "0:2", "j": "0:3"}, {"a": Memlet("rows[i, j]")}, "b = a * a",
@@ -88,7 +95,7 @@ def in_tiles(stop: str, wcr: str | None = None) -> dace.SDFG:
     sdfg = dace.SDFG("in_tiles")
     sdfg.add_array("x", [N], dace.float64)
     sdfg.add_array("y", [N], dace.float64)
-    state = sdfg.add_state("only")
+    state = state_of(sdfg, "only")
     outer, behind = state.add_map("tiles", {"t": "0:N:2"})
     inner, after = state.add_map("inside", {"i": f"t:{stop}"})
     tasklet = state.add_tasklet("square", {"a": None}, {"b": None}, "b = a * a")
@@ -103,7 +110,7 @@ def lasting(fresh: bool) -> dace.SDFG:
     for name in ("x", "y"):
         sdfg.add_array(name, [N], dace.float64)
     sdfg.add_transient("kept", [N], dace.float64, lifetime=dace.AllocationLifetime.Persistent)
-    first, then = sdfg.add_state("first"), sdfg.add_state("then")
+    first, then = state_of(sdfg, "first"), state_of(sdfg, "then")
     sdfg.add_edge(first, then, dace.InterstateEdge())
     inputs = {"a": Memlet("x[i]")} | ({} if fresh else {"c": Memlet("kept[i]")})
     first.add_mapped_tasklet("fill", {"i": "0:N"}, inputs, "b = a" if fresh else "b = a + c", {"b": Memlet("kept[i]")},
@@ -118,7 +125,7 @@ def adding_nothing() -> dace.SDFG:
     sdfg = dace.SDFG("adding_nothing")
     for name in ("x", "__return"):
         sdfg.add_array(name, [N], dace.float64)
-    state = sdfg.add_state("only")
+    state = state_of(sdfg, "only")
     state.add_mapped_tasklet("work", {"i": "0:N"}, {"a": Memlet("x[i]"), "c": Memlet("__return[i]")},
                              "b = 0.0 * c + a * a", {"b": Memlet("__return[i]")}, external_edges=True)
     return sdfg

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -87,19 +88,23 @@ class Slope:
         return abs(float(terms.sum()) - self.value) / size if size else 0.0
 
 
-def slope(kernel: Kernel, arguments: Mapping[str, Any], along: Mapping[str, Any],
-          weights: Sequence[np.ndarray] | None = None) -> Slope:
-    """Central differences of the NumPy program, to fourth order in the step."""
-    outputs, _ = run(kernel, arguments)
-    chosen = [np.ones_like(output) for output in outputs] if weights is None else weights
-
-    def value(step: float) -> float:
-        moved = {name: old + step * along[name] if name in along else old for name, old in arguments.items()}
-        return paired(chosen, run(kernel, moved)[0])
+def slopes(kernel: Kernel, arguments: Mapping[str, Any], along: Mapping[str, Any],
+           weights: Sequence[Sequence[np.ndarray]]) -> list[Slope]:
+    """Central differences of the NumPy program, to fourth order in the step, for several `weights` of its outputs. The
+    program runs once for all of them."""
+    @cache
+    def outputs(step: float) -> list[np.ndarray]:
+        moved = {name: old + step * along[name] if step and name in along else old for name, old in arguments.items()}
+        return run(kernel, moved)[0]
 
     # Rounding of large outputs that cancel in the sum: a slope this far below them is noise.
-    scale = 1e-5 * sum(float(np.sum(np.abs(output))) for output in outputs)
-    return Slope(richardson(value, STEP, scale), scale)
+    scale = 1e-5 * sum(float(np.sum(np.abs(output))) for output in outputs(0.0))
+    return [Slope(richardson(lambda step, w=one: paired(w, outputs(step)), STEP, scale), scale) for one in weights]
+
+
+def slope(kernel: Kernel, arguments: Mapping[str, Any], along: Mapping[str, Any],
+          weights: Sequence[np.ndarray]) -> Slope:
+    return slopes(kernel, arguments, along, [weights])[0]
 
 
 def richardson(value: Callable[[float], float], step: float, scale: float) -> float:

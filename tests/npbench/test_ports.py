@@ -30,8 +30,10 @@ def on_device(arguments: Mapping[str, Any]) -> dict[str, Any]:
             for name, value in arguments.items()}
 
 
+# Benchmarks compare the gradients of all ports with ours; what they are slow to show is looked for in a few of them.
 @pytest.mark.parametrize(("name", "form"), [
-    pytest.param(name, form, marks=pytest.mark.slow if form == "literal" else ()) for name, form in PORTS])
+    pytest.param(name, form, marks=pytest.mark.slow if form == "literal" or k % 3 else ())
+    for k, (name, form) in enumerate(PORTS)])
 def test_values(name: str, form: str) -> None:
     check_values(load(name), form, 1)
 

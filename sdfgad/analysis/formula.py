@@ -41,6 +41,7 @@ class Span:
     """Neighbours in a block, and what they hold: from the `first` place to before the `end`. places: in the block, by
     the `id` of a statement."""
 
+    block: Block
     places: Mapping[int, int]
     first: int
     end: int
@@ -76,7 +77,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Remake:
-    """The statements that make an array piece by piece, to run again just before a derivative reads it.
+    """The statements that make an array piece by piece, to run again before a derivative reads it.
 
     inputs and still: as for a formula.
     """
@@ -145,7 +146,7 @@ class _Order:
             end = min(end, places[k]) if k < len(places) else end
         if end < len(self.block) and not children(self.block[end]):
             end += 1
-        return Span(self.places, first, end)
+        return Span(self.block, self.places, first, end)
 
 
 def _remake(makers: tuple[Stmt, ...], array: Array, order: _Order, wanted: bool) -> Remake | None:
@@ -278,9 +279,9 @@ class Again:
         prep, linear = (tuple(map_exprs(s, lambda e: self._expr(e, stmt, spoilt, self.chosen)) for s in part)
                         for part in (lin.prep, lin.linear))
         wanted = sorted(n for s in (*prep, *linear) for n in reads(s))
-        return replace(lin, prep=(*self._makers(wanted, stmt, spoilt), *prep), linear=linear)
+        return replace(lin, prep=prep, linear=linear, again=self._makers(wanted, stmt, spoilt))
 
-    def _makers(self, wanted: Sequence[str], reader: Stmt, spoilt: frozenset[str]) -> tuple[Stmt, ...]:
+    def _makers(self, wanted: Sequence[str], reader: Stmt, spoilt: frozenset[str]) -> dict[str, tuple[Stmt, ...]]:
         """The statements that make chosen arrays again, what they read first."""
         out: dict[str, tuple[Stmt, ...]] = {}
         for name in wanted:
@@ -290,8 +291,9 @@ class Again:
             if reader in made.still and made.inputs.isdisjoint(spoilt):
                 makers = tuple(map_exprs(m, lambda e: self._expr(e, reader, spoilt, self.known)) for m in made.makers)
                 deeper = self._makers(sorted(n for m in makers for n in reads(m)), reader, spoilt)
-                out[name] = (*deeper, *(replace(m) for m in makers))
-        return tuple(s for made in out.values() for s in made)
+                out = {**out, **{n: m for n, m in deeper.items() if n not in out},
+                       name: tuple(replace(m) for m in makers)}
+        return out
 
     def _expr(self, e: Expr, reader: Stmt, spoilt: frozenset[str], names: Collection[str]) -> Expr:
         if not any(n.array in names for n in loads(e)):

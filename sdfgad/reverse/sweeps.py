@@ -267,17 +267,18 @@ class _Sweeps:
             then, orelse = self.backward(stmt.then), self.backward(stmt.orelse)
             return (replace(stmt, then=then, orelse=orelse),) if then or orelse else ()
         restore = tuple(s for r in reversed(self.recorded(stmt)) for s in r.restore)
+        ahead = tuple(replace(s) for s in self.facts.ahead.get(id(stmt), ()))
         if id(stmt) in self.schedules:
-            return (*self.schedules[id(stmt)].backward(self._bodies(stmt)), *restore)
+            return (*ahead, *self.schedules[id(stmt)].backward(self._bodies(stmt)), *restore)
         if isinstance(stmt, (Loop, While)):
             body = self.backward(stmt.body)
             loop = (Loop(reversed_range(stmt), body, stmt.source, label=stmt.label),) if body else ()
-            return (*loop, *restore)
+            return (*ahead, *loop, *restore)
         linear = self.facts.linear.get(id(stmt))
         if linear is None:
             return restore
         scope = TangentScope(self.names.is_tangent, self.names.fresh, self.place[id(stmt)].path)
-        adjoint = (*linear.prep, *self._clear_scratch(linear.linear), *transpose(linear.linear, scope))
+        adjoint = (*linear.makers, *linear.prep, *self._clear_scratch(linear.linear), *transpose(linear.linear, scope))
         return (*adjoint, *restore) if linear.after else (*restore, *adjoint)
 
     def _bodies(self, loop: Stmt) -> Bodies:

@@ -34,11 +34,19 @@ class Linearised:
     """prep: nonlinear statements the linear ones read; linear: the linear statements, in program order.
 
     after: they read what the statement itself writes, so they run after it (forward) and before it is undone (reverse).
+    again: arrays that they read and that are made again for them, in this order, and the statements that do; none where
+    others have done so.
     """
 
     prep: tuple[Stmt, ...]
     linear: tuple[Stmt, ...]
     after: bool
+    again: Mapping[str, tuple[Stmt, ...]] = field(default_factory=dict)
+
+    @property
+    def makers(self) -> tuple[Stmt, ...]:
+        """All that make arrays again."""
+        return tuple(s for made in self.again.values() for s in made)
 
 
 @dataclass(frozen=True)

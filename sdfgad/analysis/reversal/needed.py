@@ -9,7 +9,7 @@ they are read, records nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from sdfgad.analysis.elements.access import (
@@ -30,6 +30,7 @@ from sdfgad.analysis.elements.access import (
 from sdfgad.analysis.elements.cover import covers
 from sdfgad.analysis.formula import NOTHING, Again
 from sdfgad.analysis.reversal.inverse import NO_UNDOING, Undoing
+from sdfgad.analysis.reversal.made_once import made_once
 from sdfgad.ir.messages import carries_derivatives
 from sdfgad.ir.program import ORDER, Array, Block, If, Lib, Loop, Map, Program, Stmt, Store, While
 from sdfgad.ir.walk import children, statements
@@ -42,7 +43,7 @@ class Needed:
 
     Both are keyed by `id` of the statement. reads: every access of the reverse sweep to values of the program.
     why: for each write that destroys something needed, one read of it. undone: units that are taken back instead of
-    recorded, by name.
+    recorded, by name. ahead: what the reverse makes again before it enters a loop (`id`).
     """
 
     linear: Mapping[int, Linearised]
@@ -50,6 +51,7 @@ class Needed:
     reads: tuple[Access, ...]
     why: Mapping[tuple[int, int], Access]
     undone: frozenset[str] = frozenset()
+    ahead: Mapping[int, tuple[Stmt, ...]] = field(default_factory=dict)
 
 
 def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array],
@@ -65,13 +67,19 @@ def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array
     own = _writes_by_array(program.body, place)
     linear: dict[int, Linearised] = {}
     reads: dict[int, list[Access]] = {id(stmt): [] for stmt in statements(program.body)}
+    rules = _Rules(tangents, temporaries, inline)
     for stmt in statements(program.body):
         site = place[id(stmt)]
         if carries_derivatives(stmt) or isinstance(stmt, (Map, Lib)) and any(
                 tangents.name(a.array) for a in writes_of(stmt, site)):
-            chosen, found = _linearise_best(stmt, _Rules(tangents, temporaries, inline), site, own)
-            linear[id(stmt)] = chosen
-            reads[id(stmt)] += found
+            linear[id(stmt)], reads[id(stmt)] = _linearise_best(stmt, rules, site, own)
+    once = made_once(linear, inline.known)
+    for stmt in statements(program.body) if once.linear else ():
+        if id(stmt) in once.linear:
+            linear[id(stmt)] = once.linear[id(stmt)]
+            reads[id(stmt)] = _linear_reads(stmt, linear[id(stmt)], place[id(stmt)], rules)
+    for loop, makers in once.ahead.items():
+        reads[loop] += _reads_ahead(makers, place[loop])
     for last, makers in again.items():
         reads[last] += _reads_again(makers, place[last], place)
     for key, extra in (*more.items(), *undoing.reads.items()):
@@ -80,7 +88,7 @@ def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array
     flat = tuple(a for found in reads.values() for a in found)
     recorded = {k: tuple(sorted(v)) for k, v in records.saved.items() if k not in undoing.unit}
     undone = frozenset(undoing.unit[k] for k in records.saved if k in undoing.unit)
-    return Needed(linear, recorded, flat, records.why, undone)
+    return Needed(linear, recorded, flat, records.why, undone, once.ahead)
 
 
 def _recorded(program: Program, place: Mapping[int, Site], reads: dict[int, list[Access]],
@@ -120,6 +128,13 @@ def _reads_again(makers: Sequence[Stmt], end: Site, place: Mapping[int, Site]) -
         for a in reads_of(maker, place[id(maker)]):
             if a.array not in made:
                 yield Access(a.array, a.index, a.domain, end, AFTER)
+
+
+def _reads_ahead(makers: Sequence[Stmt], loop: Site) -> Iterator[Access]:
+    """The same of statements that run before the reverse of a loop starts."""
+    made = {w.array for m in makers for w in writes_of(m, loop)}
+    for maker in makers:
+        yield from (replace(a, moment=AFTER) for a in reads_of(maker, loop) if a.array not in made)
 
 
 def _writes_by_array(block: Block, place: Mapping[int, Site]) -> dict[str, list[Access]]:
@@ -189,9 +204,9 @@ def _linear_reads(stmt: Map | Lib, lin: Linearised, site: Site, rules: _Rules) -
     """Accesses of the linear program to values of the primal program."""
     written = writes_of(stmt, site)
     names = {rules.tangents.name(a.array) for a in written} | set(rules.temporaries)
-    names |= {ORDER, *(w.array for part in lin.prep for w in writes_of(part, site))}
+    names |= {ORDER, *lin.again, *(w.array for part in lin.prep for w in writes_of(part, site))}
     found = []
-    for part in (*lin.prep, *lin.linear):
+    for part in (*lin.makers, *lin.prep, *lin.linear):
         for a in reads_of(part, site):
             if a.array in names or rules.tangents.is_tangent(a.array):
                 continue

@@ -75,11 +75,11 @@ def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array
             linear[id(stmt)], reads[id(stmt)] = _linearise_best(stmt, rules, site, own)
     once = made_once(linear, inline.known)
     for stmt in statements(program.body) if once.linear else ():
-        if id(stmt) in once.linear:
+        if id(stmt) in once.linear and isinstance(stmt, (Map, Lib)):
             linear[id(stmt)] = once.linear[id(stmt)]
             reads[id(stmt)] = _linear_reads(stmt, linear[id(stmt)], place[id(stmt)], rules)
-    for loop, makers in once.ahead.items():
-        reads[loop] += _reads_ahead(makers, place[loop])
+    for loop, made in once.ahead.items():
+        reads[loop] += _reads_ahead(made, place[loop])
     for last, makers in again.items():
         reads[last] += _reads_again(makers, place[last], place)
     for key, extra in (*more.items(), *undoing.reads.items()):

@@ -33,7 +33,7 @@ def columns(u, k):
 
 
 def sides(u, k):
-    """Pieces made of pieces, read in one branch of each step, in a loop of the other one, and behind both."""
+    """Pieces made of pieces, read in one branch of each step, in a loop of the other one, and before both."""
     u = u.copy()
     n = u.shape[0]
     for t in range(3):
@@ -47,7 +47,7 @@ def sides(u, k):
         else:
             for j in range(1, n):
                 v[j] = v[j] + np.sin(v[j - 1]) * a[j] * b[j]
-        u = np.sin(v * a + u)
+        u = np.sin(v + u)
     return np.sum(u * u)
 
 

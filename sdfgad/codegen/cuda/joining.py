@@ -74,10 +74,11 @@ def _takes_company(kernel: DeviceKernel) -> bool:
 @dataclass(frozen=True)
 class Around:
     """Where kernels stand. path: the loops around. pieces: whether those that touch different elements altogether
-    may be one, too."""
+    may be one, too. past: whether a kernel may go past those, to one that it has more in common with."""
 
     path: tuple[Range, ...] = ()
     pieces: bool = True
+    past: bool = False
 
 
 def join(first: DeviceKernel, other: DeviceKernel, around: Around) -> DeviceKernel | None:
@@ -122,7 +123,7 @@ def _around(first: tuple[Side, ...], other: tuple[Side, ...]) -> tuple[Side, ...
 def add(items: list[DeviceItem], kernel: DeviceKernel, around: Around) -> None:
     """Put a kernel behind items: into the one that it has most in common with of those that it fits, past kernels that
     it has nothing to do with, and the first of several (typed fusion; Kennedy and McKinley, 1993). What has grown may
-    have become large enough for its neighbours."""
+    have become large enough for its neighbours, and for those that it went past."""
     found = list(_joined(items, kernel, around))
     if not found:
         items.append(kernel)
@@ -131,7 +132,11 @@ def add(items: list[DeviceItem], kernel: DeviceKernel, around: Around) -> None:
     behind = items[place + 1:]
     del items[place:]
     add(items, joined, around)
-    items += behind
+    for one in behind:
+        if around.past and isinstance(one, DeviceKernel):
+            add(items, one, around)
+        else:
+            items.append(one)
 
 
 def _joined(items: Sequence[DeviceItem], kernel: DeviceKernel,
@@ -144,7 +149,7 @@ def _joined(items: Sequence[DeviceItem], kernel: DeviceKernel,
         joined = join(before, kernel, around)
         if joined is not None:
             yield place, joined
-        if not independent(before, kernel):
+        if not (independent(before, kernel) or around.past and not meet(before.parts, kernel.parts, around.path)):
             return
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations, pairwise
 
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.joining import independent, meet
@@ -39,8 +40,26 @@ def side_by_side(items: DeviceItems, frame: Frame, path: tuple[Range, ...] = ())
     return tuple(_plain(item) for item in out.items)
 
 
+def may_pass(items: DeviceItems, path: tuple[Range, ...] = ()) -> bool:
+    """Whether some kernel touches other elements than the one before it, of an array that one of them writes."""
+    inner = ((part, (*path, *_around(i))) for i in items if isinstance(i, HostControl) for part in i.parts)
+    return any(_may_pass(one, other, path) for one, other in pairwise(items)) or any(may_pass(*one) for one in inner)
+
+
+def _may_pass(one: DeviceItem, other: DeviceItem, path: tuple[Range, ...]) -> bool:
+    """The same of two items; those in one launch, which may have got there past others, tell it alone."""
+    if isinstance(one, Launch):
+        return any(not independent(a, b) for a, b in combinations([c[0] for c in one.chains], 2))
+    return isinstance(one, DeviceKernel) and isinstance(other, DeviceKernel) and not independent(one, other) and not \
+        meet(one.parts, other.parts, path)
+
+
+def _around(item: HostControl) -> tuple[Range, ...]:
+    return (item.stmt.range,) if isinstance(item.stmt, Loop) else ()
+
+
 def _inside(item: HostControl, frame: Frame, path: tuple[Range, ...]) -> HostControl:
-    around = (item.stmt.range,) if isinstance(item.stmt, Loop) else ()
+    around = _around(item)
     inner = frame.inside(around)
     return replace(item, parts=tuple(side_by_side(part, inner, (*path, *around)) for part in item.parts))
 

@@ -13,7 +13,7 @@ from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.components import components_apart
 from sdfgad.codegen.cuda.joining import Around, add, inside
 from sdfgad.codegen.cuda.kept_sums import sums_kept
-from sdfgad.codegen.cuda.launching import side_by_side
+from sdfgad.codegen.cuda.launching import may_pass, side_by_side
 from sdfgad.codegen.cuda.layout import moved_by, with_neighbours_together
 from sdfgad.codegen.cuda.libraries.batches import loops_apart
 from sdfgad.codegen.cuda.libraries.looks import device_operations
@@ -137,7 +137,8 @@ def _in_the_better_form(program: Program, ordered: bool) -> DeviceProgram:
     best, form = min(others, key=lambda other: _seconds(other[0]), default=(made, program))
     if _seconds(best) >= GAIN * _seconds(made):
         best, form = made, program
-    return _with_pieces_apart(*_with_sums_kept(best, form, ordered), ordered)
+    made, form = _with_sums_kept(best, form, ordered)
+    return _with_others_passed(_with_pieces_apart(made, form, ordered), form, ordered)
 
 
 def _with_sums_kept(made: DeviceProgram, form: Program, ordered: bool) -> tuple[DeviceProgram, Program]:
@@ -157,8 +158,18 @@ def _with_pieces_apart(made: DeviceProgram, form: Program, ordered: bool) -> Dev
     return other if waits(other.items) <= waits(made.items) and _seconds(other) < _seconds(made) else made
 
 
-def _laid_out(program: Program, ordered: bool, pieces: bool = True) -> DeviceProgram:
-    laid, (items, arrays) = with_neighbours_together(program, lambda p: _kernels(p, ordered, pieces))
+def _with_others_passed(made: DeviceProgram, form: Program, ordered: bool) -> DeviceProgram:
+    """With kernels that go past those of other elements, where that takes less time, no more waits and little memory:
+    their temporaries are in use at once."""
+    if not may_pass(made.items):
+        return made
+    other = _laid_out(form, ordered, past=True)
+    better = waits(other.items) <= waits(made.items) and _seconds(other) < _seconds(made)
+    return other if better and _is_near(other, made, KEPT) else made
+
+
+def _laid_out(program: Program, ordered: bool, pieces: bool = True, past: bool = False) -> DeviceProgram:
+    laid, (items, arrays) = with_neighbours_together(program, lambda p: _kernels(p, ordered, pieces, past))
     items = with_patches(items, arrays)
     return _in_few_launches(DeviceProgram(laid, items, arrays, lifetimes(steps_of(items))))
 
@@ -184,9 +195,9 @@ def _is_near(other: DeviceProgram, made: DeviceProgram, more: float) -> bool:
     return other.taken(passed) - made.taken(passed) <= max(held * more, LITTLE)
 
 
-def _kernels(program: Program, ordered: bool, pieces: bool) -> tuple[DeviceItems, Mapping[str, Array]]:
+def _kernels(program: Program, ordered: bool, pieces: bool, past: bool) -> tuple[DeviceItems, Mapping[str, Array]]:
     formed = device_operations(fuse_pointwise(program, thresholds().device.again))
-    builder = _Builder(formed, ordered, pieces)
+    builder = _Builder(formed, ordered, pieces, past)
     return builder.block(Frame(builder.arrays), formed.body), builder.arrays
 
 
@@ -221,8 +232,8 @@ def _loops(made: DeviceProgram) -> Iterator[DeviceLoop]:
 
 
 class _Builder:
-    def __init__(self, program: Program, ordered: bool, pieces: bool) -> None:
-        self.ordered, self.pieces = ordered, pieces
+    def __init__(self, program: Program, ordered: bool, pieces: bool, past: bool) -> None:
+        self.ordered, self.pieces, self.past = ordered, pieces, past
         self.arrays = dict(program.arrays)
         self.taken = all_variables(program.body) | set(self.arrays)
 
@@ -236,7 +247,7 @@ class _Builder:
         for stmt in block:
             for item in self.statement(replace(frame, arrays=self.arrays), stmt):
                 if isinstance(item, DeviceKernel):
-                    add(items, item, Around(tuple(frame.ranges.values()), self.pieces))
+                    add(items, item, Around(tuple(frame.ranges.values()), self.pieces, self.past))
                 else:
                     items.append(item)
         return tuple(items)

@@ -1,6 +1,7 @@
 """Kernels in one launch: blocks of their own, or one block for those that follow from each other."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,8 +75,13 @@ def steps_of_halos(mode: str) -> list[int]:
             x = x + 0.1 * x * (p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2] - 4 * x)
         return np.sum(x * x)
 
+    return launches_of_steps(steps, np.ones((1024, 1024)))
+
+
+def launches_of_steps(function: Callable[..., float], x: np.ndarray) -> list[int]:
+    """Kernels that a step of ten starts, in each loop of the host."""
     with sdfgad.config(device="gpu"):
-        made = derive(steps, bind(steps, (np.ones((1024, 1024)), 10), {}), Request(("x",), None, None, False))
+        made = derive(function, bind(function, (x, 10), {}), Request(("x",), None, None, False))
     return [launches(one.parts[0]) for one in scheduled(made.program).items if isinstance(one, HostControl)]
 
 
@@ -84,6 +90,28 @@ def steps_of_halos(mode: str) -> list[int]:
 def test_halos_are_filled_by_the_kernel_of_the_interior(mode: str, most: list[int]) -> None:
     """Of borders that repeat what is inside it were 3 and 6."""
     assert steps_of_halos(mode) == most
+
+
+def streamed(x: np.ndarray, count: int) -> float:
+    """Directions that are rolled twice each, one after the other, and meet in the end; what looks at neighbours there
+    may not go past."""
+    y = np.zeros_like(x[0])
+    for _ in range(count):
+        x[0] = np.roll(np.roll(x[0], 1, axis=0), -1, axis=1)
+        x[1] = np.roll(np.roll(x[1], -1, axis=0), 1, axis=1)
+        x[2] = np.roll(np.roll(x[2], 1, axis=0), 1, axis=1)
+        y[1:] = y[1:] + 0.1 * x[0, :-1] * x[1, 1:]
+        x[0] = x[0] + 0.1 * x[1] * x[2]
+    return np.sum(x * x) + np.sum(y * y)
+
+
+def test_kernels_go_past_those_of_other_elements() -> None:
+    """The second roll of a direction writes what the first one of the next direction does not touch: 12 before."""
+    assert launches_of_steps(streamed, np.ones((3, 512, 512))) == [4, 3]
+    x = np.random.default_rng(3).normal(size=(3, 40, 41))
+    expected = sdfgad.grad(streamed, wrt="x")(x.copy(), 2)
+    with changed(device=replace(USUAL, rounds=0, shared=0)), running_here(), in_order(2):
+        np.testing.assert_allclose(sdfgad.grad(streamed, wrt="x")(x.copy(), 2), expected, rtol=1e-12)
 
 
 def through_rows(x: np.ndarray) -> float:

@@ -375,7 +375,7 @@ def _message(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     start v[:, 0]   ->   start w          finish v[:, 0]   ->   finish w ; v[:, 0] = w
     """
     if is_finish(stmt):
-        rooms, forms.under_way = forms.under_way, {}
+        rooms = forms.under_way
         ins, outs = (tuple(rooms.get(v, v) for v in views) for views in (stmt.ins, stmt.outs))
         back = [copy(v, w) for v, w in zip(stmt.outs, outs, strict=True) if v != w]
         return [replace(stmt, ins=ins, outs=outs), *back]
@@ -386,7 +386,7 @@ def _message(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     start = made[at]
     assert isinstance(start, Lib)
     pairs = zip((*stmt.ins, *stmt.outs), (*start.ins, *start.outs), strict=True)
-    forms.under_way = {v: w for v, w in pairs if v != w}
+    forms.under_way.update((v, w) for v, w in pairs if v != w)
     return made[:at + 1]
 
 

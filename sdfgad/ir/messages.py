@@ -57,6 +57,13 @@ another one."""
 GROUP = "group"
 """The number of the wait that an exchange and posted collectives are for: all of them have to be under way before any
 is waited for, as other ranks may wait for them in another order."""
+BESIDE = "beside"
+"""The mark of a message that blocks while others of its group are under way: those ahead of it are posted before it and
+waited for behind it, in the transposed sweep those behind it."""
+MEMBER = "member"
+"""The number of a message in its group: a loop that is written out has them again."""
+SLOT = "slot"
+"""Of the second half of a message: how many others that are under way have been posted before it."""
 OF_RANK = "of rank"
 """The mark of a collective of whose result each rank takes another part, as of a scan: no number of all ranks."""
 ANYBODY = -2**40

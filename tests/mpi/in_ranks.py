@@ -19,6 +19,7 @@ from sdfgad.codegen import program
 from sdfgad.codegen.compiling import build
 from sdfgad.codegen.mpi.watch import SAID
 from tests.conftest import FLAGS, linked_quickly
+from tests.mpi.between import CHECKS_OF_BETWEEN
 from tests.mpi.cases import CHECKS
 from tests.mpi.checking import CHECKED
 from tests.mpi.distributed import DISTRIBUTED
@@ -96,7 +97,7 @@ def main(names: list[str]) -> None:
     checks: dict[str, Callable[[], None]] = {
         "samples": samples, **CHECKS, **FAULTS, **DISTRIBUTED, **TRAFFIC, **REPLICAS, **CHECKS_OF_ROWS, **LIMITED,
         **CHECKS_OF_ORDERS, **CHECKS_OF_OVERLAP, **CHECKS_OF_OBJECTS, **CHECKS_OF_SIZES, **CHECKS_OF_WAYS, **CHECKED,
-        **CHECKS_OF_NOBODY,
+        **CHECKS_OF_NOBODY, **CHECKS_OF_BETWEEN,
         **{f"sample-{n}": partial(samples, n) for n in SAMPLES}}
     for name in names:
         if name.startswith("random:"):  # random:FIRST:COUNT or random:FIRST:COUNT:native

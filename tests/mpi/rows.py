@@ -304,4 +304,5 @@ CHECKS_OF_ROWS: Mapping[str, Callable[[], None]] = MappingProxyType({
     "rows-single": lambda: check_rows(ROWS, "float32"),
     "rows-complex": lambda: check_rows(ROWS, "complex128"),
     "rows-native": lambda: check_rows(ROWS, "complex64", "float64", native=True),
+    "rows-native-others": lambda: check_rows(ROWS, "float32", "complex128", native=True),
     "parts-native": lambda: check_rows(("parts",), "float64", native=True)})

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.mpi.told import (
+    check_between,
     check_checks,
     check_distributed,
     check_limited,
@@ -28,7 +29,8 @@ pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex", "objectives", "question", "places", "limits",
           "agreement", "refusals", "tutorial", "code", "lists", "idle", "counts", "silence", "plans", "replicated",
           "rows-single", "parts-native", "random:0:20", "distributed", "limited", "orders", "overlap",
-          "overlap-native", "objects", "sizes", "ways", "checks", "nobody")
+          "overlap-native", "objects", "sizes", "ways", "checks", "nobody",
+          "between")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +51,7 @@ def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
 def test_three_ranks() -> None:
     done = in_ranks(3, "sample-ring", "sample-farm", "operations-float64", "silence", "rows-complex", "random:24:12",
                "distributed-few", "sizes", "ways", "early", "checks", "nobody",
-               timeout=500)
+               "between", timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
@@ -62,6 +64,7 @@ def test_three_ranks() -> None:
     assert done.found["early"]["error"] < 1e-13 and done.found["orders of waits"]["error"] < 1e-13
     check_checks(done.found)
     check_nobody(done.found)
+    check_between(done.found, 3)
 
 
 def test_what_all_ranks_hold_alike(on_two: dict[str, Any]) -> None:
@@ -86,6 +89,10 @@ def test_messages_are_under_way_while_something_is_computed(on_two: dict[str, An
     assert found["overlap inside_first"]["halves"] == [{"forward": 6, "reverse": 3}] * 2
     assert found["overlap parts_in_turn"]["halves"] == [{"forward": 2}] * 2
     assert found["overlap sums_beside"]["halves"] == [{"forward": 8, "reverse": 4, "tangents": 4}] * 2
+
+
+def test_collectives_between_messages_and_their_wait(on_two: dict[str, Any]) -> None:
+    check_between(on_two, 3)
 
 
 def test_gradients_are_checked_on_all_ranks_together(on_two: dict[str, Any]) -> None:
@@ -121,10 +128,20 @@ def test_messages_in_lower_case_on_three_ranks() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_compiled_parts_prefixes_products_and_places(count: int) -> None:
-    done = in_ranks(count, "rows-native", "operations-complex128", timeout=500)
+@pytest.mark.parametrize("rows", ["rows-native", "rows-native-others"])
+def test_compiled_parts_prefixes_products_and_places(rows: str, count: int) -> None:
+    done = in_ranks(count, rows, timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_rows(done.found, 23 if count > 1 else 21)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_compiled_operations_and_collectives_between_messages(count: int) -> None:
+    done = in_ranks(count, "operations-complex128", *["between-native"] * (count > 1), timeout=300)
+    assert done.status == 0, done.err[-4000:]
+    check_operations(done.found["operations complex128"])
+    check_between(done.found, 4 * (count > 1))
 
 
 def test_random_programs(on_two: dict[str, Any]) -> None:

@@ -96,6 +96,13 @@ def check_ways(found: dict[str, Any]) -> None:
     assert all(f["value"] < 1e-13 and f["slope"] < 1e-7 and f["dot"] < 1e-12 for f in ways.values()), ways
 
 
+def check_between(found: dict[str, Any], count: int) -> None:
+    between = {n: f for n, f in found.items() if n.startswith("between ")}
+    assert len(between) == count
+    assert all(f["value"] < 1e-14 and f["slope"] < 1e-7 and f["dot"] < 1e-12 for f in between.values()), between
+    assert not any(fault for f in between.values() for fault in f["faults"])
+
+
 def check_nobody(found: dict[str, Any]) -> None:
     nobody = {n: f for n, f in found.items() if n.startswith("nobody ")}
     assert len(nobody) == 6

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <initializer_list>
+#include <iterator>
 #include <limits>
+#include <list>
 #include <vector>
 #include <unistd.h>
 
@@ -80,6 +81,7 @@ struct Pending {
     std::vector<uint64_t> room;
     std::vector<char> zeros;
     char nothing[2][16];
+    std::vector<int64_t> to, from;
     size_t count = 0;
     template <class H> H *take(size_t wanted) {
         room.assign(wanted, 0);
@@ -87,8 +89,9 @@ struct Pending {
         return reinterpret_cast<H *>(room.data());
     }
 };
-// All of them, in the order in which they are waited for.
-inline std::deque<Pending> pending;
+// All of them, in the order in which they were posted.
+inline std::list<Pending> pending;
+inline constexpr int64_t LAST = -1;  // of those that are under way
 
 template <class H> class Calls {
   public:
@@ -140,9 +143,11 @@ template <class H> class Calls {
     }
 
     void start(const int64_t *to, const int64_t *from, Buffers out, Buffers in) const {
-        H *requests = pending.emplace_back().take<H>(out.size() + in.size());
-        told(WAITALL, from + 1, int64_t(in.size()), to + 1, int64_t(out.size()));
         const size_t received = in.size(), sent = out.size();
+        Pending &mine = pending.emplace_back();
+        H *requests = mine.take<H>(received + sent);
+        mine.from.assign(from + 1, from + 1 + 2 * received), mine.to.assign(to + 1, to + 1 + 2 * sent);
+        told(WAITALL, from + 1, int64_t(received), to + 1, int64_t(sent));
         for (size_t k = 0; k < received; ++k) {
             const size_t n = turned ? received - 1 - k : k;
             const Buffer &b = in.begin()[n];
@@ -164,13 +169,16 @@ template <class H> class Calls {
         }
     }
 
-    void finish(const int64_t *from, int64_t *record, Buffers in) const {
-        Pending &mine = pending.front();
+    void finish(const int64_t *from, int64_t *record, Buffers in, int64_t slot) const {
+        const auto at = slot == LAST ? std::prev(pending.end()) : std::next(pending.begin(), slot);
+        Pending &mine = *at;
+        if (mine.from.size() + mine.to.size())
+            told(WAITALL, mine.from.data(), int64_t(mine.from.size() / 2), mine.to.data(), int64_t(mine.to.size() / 2));
         std::vector<char> statuses(mine.count * table->status_bytes + 16);
         const Waiting waiting(table);
         check(call(WAITALL, int(mine.count), reinterpret_cast<H *>(mine.room.data()),
                    static_cast<void *>(statuses.data())), "MPI_Waitall");
-        pending.pop_front();
+        pending.erase(at);
         received(statuses.data(), from, record, in);
     }
 
@@ -212,8 +220,8 @@ template <class H> class Calls {
     }
 
     template <Function F>
-    void collective(int root, Buffers out, Buffers in, int64_t each, int kind, int how, bool posted) const {
-        if (!posted && pending.size()) stop("a collective while %lld others are under way", int64_t(pending.size()));
+    void collective(int root, Buffers out, Buffers in, int64_t each, int kind, int how, bool posted, bool beside) const {
+        if (!posted && !beside && pending.size()) stop("a collective while %lld others are under way", int64_t(pending.size()));
         Pending own, &mine = posted ? pending.emplace_back() : own;
         const int n = number(each);
         const H t = type(kind), op = operation(how);
@@ -315,25 +323,25 @@ inline void start(Place place, const int64_t *to, const int64_t *from, Buffers o
         Calls<uint64_t>(place, to[0]).start(to, from, out, in);
 }
 
-inline void finish(Place place, const int64_t *from, int64_t *record, Buffers in) {
+inline void finish(Place place, const int64_t *from, int64_t *record, Buffers in, int64_t slot) {
     if (place.table->handle_bytes == 4)
-        Calls<int32_t>(place, from[0]).finish(from, record, in);
+        Calls<int32_t>(place, from[0]).finish(from, record, in, slot);
     else
-        Calls<uint64_t>(place, from[0]).finish(from, record, in);
+        Calls<uint64_t>(place, from[0]).finish(from, record, in, slot);
 }
 
 inline void exchange(Place place, const int64_t *to, const int64_t *from, int64_t *record, Buffers out, Buffers in) {
     start(place, to, from, out, in);
-    finish(place, from, record, in);
+    finish(place, from, record, in, LAST);
 }
 
 template <Function F>
 void collective(Place place, const int64_t *numbers, Buffers out, Buffers in, int64_t each, int kind, int how,
-                bool posted) {
+                bool posted, bool beside) {
     if (place.table->handle_bytes == 4)
-        Calls<int32_t>(place, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how, posted);
+        Calls<int32_t>(place, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how, posted, beside);
     else
-        Calls<uint64_t>(place, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how, posted);
+        Calls<uint64_t>(place, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how, posted, beside);
 }
 
 template <Function F>

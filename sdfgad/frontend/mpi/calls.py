@@ -12,13 +12,12 @@ from sdfgad.frontend.arrays.views import to_int
 from sdfgad.frontend.elements.elementwise import describe
 from sdfgad.frontend.functions.arithmetic import items_of
 from sdfgad.frontend.mpi.alike import listed_alike
+from sdfgad.frontend.mpi.collectives import barrier, collective
 from sdfgad.frontend.mpi.given import is_in_place, object_of, own_part, root_of, rows_of, same_parts, same_size
 from sdfgad.frontend.mpi.integers import of_integers
 from sdfgad.frontend.mpi.messages import (
     MessageBuffers,
-    barrier,
     buffer_now,
-    collective,
     exchange,
     incoming_buffer,
     outgoing_buffer,

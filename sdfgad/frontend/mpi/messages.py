@@ -1,7 +1,7 @@
 """Messages in the program: what every call of mpi4py comes down to."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,21 +15,20 @@ from sdfgad.frontend.mpi.status import TransferRecord, asks_for_counts, front_fi
 from sdfgad.frontend.mpi.types import DerivedType, is_derived, joined_blocks, typed_parts
 from sdfgad.frontend.state.builder import cast
 from sdfgad.frontend.state.context import Context
-from sdfgad.frontend.state.mail import PostedMessage
+from sdfgad.frontend.state.mail import Mail, PostedMessage
 from sdfgad.frontend.state.values import ArrayValue, IntValue, ListValue, Value, ViewValue, is_int, is_number
 from sdfgad.ir.index import ix
 from sdfgad.ir.layout import axis
 from sdfgad.ir.messages import (
     ANYBODY,
+    BESIDE,
     EXCHANGE,
     FLAG,
     GROUP,
+    MEMBER,
     NUMBERS,
-    OF_RANK,
     OP,
-    POSTED,
     SHORT,
-    VECTORS,
     order_array,
     order_view,
 )
@@ -49,30 +48,44 @@ class MessageBuffers:
     dtype: np.dtype
 
 
+@dataclass(frozen=True)
+class Begun:
+    """Messages that have been posted. record: whom they are of, if that is written down. arrive: what is done when they
+    have come."""
+
+    record: View | None
+    arrive: Callable[[], None]
+
+
 def exchange(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue, Value, Value]],
-             incoming: Sequence[tuple[ViewValue, Value, Value]], status: Value = None) -> View | None:
+             incoming: Sequence[tuple[ViewValue, Value, Value]], status: Value = None) -> None:
     """Messages that go at the same time: (buffer, rank, tag) of each; those from and to nobody are none.
 
-    status: learns where the first one that came in is from. Gives the record, if there is one.
+    status: learns where the first one that came in is from.
     """
     if status is not None and all(is_nobody(m[1]) for m in incoming):
         tell_of_nobody(ctx, communicator, status, [m[0].dtype for m in incoming])
         status = None
-    outgoing = [m for m in outgoing if not is_nobody(m[1])]
-    incoming = [m for m in incoming if not is_nobody(m[1])]
-    if not outgoing and not incoming:
-        return None
     if status is None and _under_way(ctx):
         _join(ctx, communicator, outgoing, incoming)
+        return
+    going = begun(ctx, communicator, outgoing, incoming, status)
+    if going is not None:
+        going.arrive()
+
+
+def begun(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue, Value, Value]],
+          incoming: Sequence[tuple[ViewValue, Value, Value]], status: Value = None,
+          apart: bool = False) -> Begun | None:
+    """The same up to what is done with what has come. apart: it comes to rooms of its own, so that nothing touches it
+    before."""
+    outgoing, incoming = ([m for m in some if not is_nobody(m[1])] for some in (outgoing, incoming))
+    if not outgoing and not incoming:
         return None
-    buffers = (*(m[0] for m in outgoing), *(m[0] for m in incoming))
-    for one in buffers:
-        check_type(ctx, one)
-    if len({one.dtype for one in buffers}) > 1:
-        raise ctx.refuse("messages of several types that go at the same time", "wait for those of one type first",
-                         "SG104")
+    dtype = _one_type(ctx, [m[0] for m in (*outgoing, *incoming)])
     outgoing = [(_apart_from(ctx, m[0], [i[0] for i in incoming]), *m[1:]) for m in outgoing]
-    to = numbers_of(ctx, communicator, [n for _, peer, tag in outgoing for n in (_peer(ctx, communicator, peer), tag)])
+    went = [n for _, peer, tag in outgoing for n in (peer_of(ctx, communicator, peer), tag)]
+    to = numbers_of(ctx, communicator, went)
     came = [n for _, peer, tag in incoming for n in (source_of(ctx, communicator, peer), tag_of(tag))]
     frm, open_ends = numbers_of(ctx, communicator, came), [not isinstance(n, IntValue) and n == ANYBODY for n in came]
     wild = status is not None or any(open_ends)
@@ -80,22 +93,35 @@ def exchange(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue
     absent = [may_be_nobody(ctx, m[1]) for m in incoming]
     short = status is not None and (asks_for_counts(ctx) or any(absent))
     into = [m[0] for m in incoming]
-    incoming = [(room_beside(ctx, m[0]) if short or gone else m[0], *m[1:])
-                for m, gone in zip(incoming, absent, strict=True)]
+    places = [room_beside(ctx, p) if short or gone or apart else p for p, gone in zip(into, absent, strict=True)]
     record = ctx.builder.declare((frm.shape[0] + short,), FLAG, "record").whole if wild else None
-    outs = (*(m[0].view for m in incoming), *([record] if record is not None else []))
+    outs = (*(p.view for p in places), *([record] if record is not None else []))
     more = {SHORT: True} if short else {}
     ins = (*(m[0].view for m in outgoing), to, frm)
-    _emit(ctx, outs, ins, kind=EXCHANGE, record=wild, dtype=buffers[0].dtype, **more)
-    if record is not None and status is not None and into:
-        show_status(ctx, status, TransferRecord(record, into[0].dtype, None if short else size_of(into[0])))
-    if record is not None and short and into:
-        front_filled(ctx, into[0], incoming[0][0], record)
-        return record
-    for k, gone in enumerate(absent):
-        if gone:
-            filled_by_somebody(ctx, into[k], incoming[k][0], frm, 1 + 2 * k)
-    return record
+    emit_message(ctx, outs, ins, kind=EXCHANGE, record=wild, dtype=dtype, **more)
+
+    def arrive() -> None:
+        if record is not None and status is not None and into:
+            show_status(ctx, status, TransferRecord(record, into[0].dtype, None if short else size_of(into[0])))
+        if record is not None and short and into:
+            front_filled(ctx, into[0], places[0], record)
+            return
+        for k, gone in enumerate(absent):
+            if gone:
+                filled_by_somebody(ctx, into[k], places[k], frm, 1 + 2 * k)
+            elif apart:
+                ctx.builder.assign(into[k], places[k])
+
+    return Begun(record, arrive)
+
+
+def _one_type(ctx: Context, buffers: Sequence[ViewValue]) -> np.dtype:
+    for one in buffers:
+        check_type(ctx, one)
+    if len({one.dtype for one in buffers}) > 1:
+        raise ctx.refuse("messages of several types that go at the same time", "wait for those of one type first",
+                         "SG104")
+    return buffers[0].dtype
 
 
 def tell_of_nobody(ctx: Context, communicator: Any, status: Value, dtypes: Sequence[np.dtype] = ()) -> None:
@@ -129,30 +155,6 @@ def _spans(view: View) -> list[tuple[int, int] | None]:
     return found
 
 
-def collective(ctx: Context, communicator: Any, kind: str, buffers: MessageBuffers, root: int = 0, how: str = "sum",
-               passive: bool = False, counts: Sequence[Value] = (), of_rank: bool = False) -> None:
-    """One operation of all ranks. passive: its result is a constant to derivatives; extremes always are. counts: of the
-    elements of each rank where those differ. of_rank: each rank takes another part of the result, as of a scan."""
-    for one in (*buffers.sent, *buffers.received):
-        check_type(ctx, one)
-        if one.dtype != buffers.dtype:
-            raise ctx.refuse(f"{kind} from {buffers.sent[0].dtype} to {one.dtype}", "give both the same type", "SG104")
-    numbers = numbers_of(ctx, communicator, [_peer(ctx, communicator, root), *counts])
-    more = {"passive": True} if passive or how != "sum" else {}
-    if of_rank:
-        more[OF_RANK] = True
-    if ctx.builder.mail.posting and kind not in VECTORS:
-        more[POSTED] = True
-    _emit(ctx, tuple(v.view for v in buffers.received), (*(v.view for v in buffers.sent), numbers), kind=kind,
-          count=buffers.count, dtype=buffers.dtype, how=how, **more)
-    counted(ctx, communicator)
-
-
-def barrier(ctx: Context, communicator: Any) -> None:
-    _emit(ctx, (), (numbers_of(ctx, communicator, [0]),), kind="barrier", count=0, dtype=FLAG)
-    counted(ctx, communicator)
-
-
 def numbered(ctx: Context, communicator: Any, what: str) -> int:
     """The number of a call through a communicator, among those of its sort in the order of the program."""
     mail, one = ctx.builder.mail, (what, handle_of(communicator))
@@ -179,20 +181,28 @@ def counted(ctx: Context, communicator: Any) -> None:
     ctx.builder.mail = replace(mail, collectives=(*mail.collectives, now))
 
 
-def _emit(ctx: Context, outs: tuple[View, ...], ins: tuple[View, ...], **attrs: Any) -> None:
-    builder = ctx.builder
-    if builder.mail.posted:
-        raise ctx.refuse(f"a message while the one posted in line {_line(builder.mail.posted[0])} is not waited for",
+def emit_message(ctx: Context, outs: tuple[View, ...], ins: tuple[View, ...], beside: bool = False,
+                 **attrs: Any) -> None:
+    """beside: it blocks while what is posted is under way."""
+    builder, mail = ctx.builder, ctx.builder.mail
+    late = mail.posted if not beside else [r for r in mail.posted if r not in mail.flying]
+    if late:
+        raise ctx.refuse(f"a message while the one posted in line {_line(late[0])} is not waited for",
                          "wait for requests before anything else is sent or received", "SG107")
-    if builder.mail.due:
+    if mail.due:
         raise ctx.refuse("a message behind a wait for some requests", "wait for all of them first: others may not come "
                          "before it is sent", "SG107")
     if ORDER not in builder.arrays:
         builder.arrays[ORDER] = order_array()
         builder.born[ORDER] = ()
-    more = {GROUP: builder.mail.group} if builder.mail.group else {}
-    builder.library(OP, (*outs, order_view()), (*ins, order_view()), **attrs, **more)
-    builder.mail = replace(builder.mail, gone=())
+    builder.library(OP, (*outs, order_view()), (*ins, order_view()), **attrs, **_place_in_group(mail, beside))
+    builder.mail = replace(builder.mail, gone=(), placed=mail.placed + 1)
+
+
+def _place_in_group(mail: Mail, beside: bool) -> dict[str, Any]:
+    if not mail.group:
+        return {}
+    return {GROUP: mail.group, MEMBER: mail.placed, **({BESIDE: True} if beside else {})}
 
 
 def _line(posted: PostedMessage) -> int:
@@ -341,7 +351,7 @@ def _is_type(kind: Any, dtype: np.dtype) -> bool:
     return bool(code) and np.dtype(code) == dtype
 
 
-def _peer(ctx: Context, communicator: Any, peer: Value) -> Value:
+def peer_of(ctx: Context, communicator: Any, peer: Value) -> Value:
     if not is_int(peer):
         raise ctx.refuse(f"{describe(peer)} as a rank", "ranks are integers", "SG109")
     size = communicator.Get_size()
@@ -354,7 +364,7 @@ def _peer(ctx: Context, communicator: Any, peer: Value) -> Value:
 def source_of(ctx: Context, communicator: Any, peer: Value) -> Value:
     mpi = library()
     wild = peer is None or (mpi is not None and is_number(peer) and int(peer) == mpi.ANY_SOURCE)
-    return ANYBODY if wild else _peer(ctx, communicator, peer)
+    return ANYBODY if wild else peer_of(ctx, communicator, peer)
 
 
 def tag_of(tag: Value) -> Value:

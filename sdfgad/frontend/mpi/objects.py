@@ -9,8 +9,9 @@ from sdfgad.frontend.arrays.indexing import subscript
 from sdfgad.frontend.elements.elementwise import as_array, describe
 from sdfgad.frontend.functions.arithmetic import items_of
 from sdfgad.frontend.mpi.alike import of_one_shape
+from sdfgad.frontend.mpi.collectives import collective
 from sdfgad.frontend.mpi.given import flat_of, object_of, part_of_flat, root_of, rows_of
-from sdfgad.frontend.mpi.messages import MessageBuffers, collective, count_on, exchange, numbered, post, say, size_of
+from sdfgad.frontend.mpi.messages import MessageBuffers, count_on, exchange, numbered, post, say, size_of
 from sdfgad.frontend.mpi.nobody import is_nobody, object_of_somebody
 from sdfgad.frontend.mpi.packed import form_of_all, makeup_of, packed, unpacked
 from sdfgad.frontend.state.context import Context

@@ -14,6 +14,7 @@ from sdfgad.frontend.elements.elementwise import as_array, describe, lift
 from sdfgad.frontend.elements.special import stop_gradient
 from sdfgad.frontend.functions.arithmetic import items_of
 from sdfgad.frontend.mpi.alike import made_alike
+from sdfgad.frontend.mpi.collectives import collective
 from sdfgad.frontend.mpi.given import (
     assigned,
     flat_of,
@@ -32,7 +33,6 @@ from sdfgad.frontend.mpi.given import (
 )
 from sdfgad.frontend.mpi.messages import (
     MessageBuffers,
-    collective,
     incoming_buffer,
     outgoing_buffer,
     same_type,

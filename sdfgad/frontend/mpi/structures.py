@@ -17,8 +17,9 @@ import numpy as np
 
 from sdfgad.frontend.elements.elementwise import as_array
 from sdfgad.frontend.functions.arithmetic import items_of
+from sdfgad.frontend.mpi.collectives import collective
 from sdfgad.frontend.mpi.given import flat_of, object_of, part_of_flat, root_of
-from sdfgad.frontend.mpi.messages import MessageBuffers, collective, counted
+from sdfgad.frontend.mpi.messages import MessageBuffers, counted
 from sdfgad.frontend.state.context import Context
 from sdfgad.frontend.state.values import ArrayValue, IntValue, ListValue, Record, Value, ViewValue, is_number
 from sdfgad.ir.index import ix

@@ -10,11 +10,11 @@ from typing import Any, TypeGuard
 from sdfgad.frontend.elements.elementwise import BOOL, as_array, int_expr
 from sdfgad.frontend.elements.failing import fail, raise_if
 from sdfgad.frontend.functions.arithmetic import items_of
+from sdfgad.frontend.mpi.collectives import collective
 from sdfgad.frontend.mpi.given import assigned, flat_of, integers, is_in_place, part_of_flat, root_of, told_integers
 from sdfgad.frontend.mpi.messages import (
     MessageBuffers,
     array_and_rest,
-    collective,
     incoming_buffer,
     outgoing_buffer,
     size_of,

@@ -4,22 +4,21 @@ MPI leaves open which of several requests are done first: here it is the order o
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from sdfgad.frontend.elements.elementwise import describe
 from sdfgad.frontend.functions.arithmetic import items_of
-from sdfgad.frontend.mpi.messages import exchange, numbers_of, size_of, source_of, tag_of, tell_of_nobody
+from sdfgad.frontend.mpi.messages import numbers_of, size_of, source_of, tag_of, tell_of_nobody
 from sdfgad.frontend.mpi.nobody import is_nobody, may_be_nobody
 from sdfgad.frontend.mpi.objects import brought
 from sdfgad.frontend.mpi.status import TransferRecord, show_status
+from sdfgad.frontend.mpi.under_way import go_at_wait
 from sdfgad.frontend.state.context import Context
 from sdfgad.frontend.state.mail import PersistentMessage, PostedMessage
 from sdfgad.frontend.state.values import ListValue, Value
-from sdfgad.ir.messages import POSTED, is_message
-from sdfgad.ranks import handle_of, library
+from sdfgad.ranks import library
 
 
 def posted_by(ctx: Context, request: Value) -> PostedMessage | None:
@@ -46,9 +45,7 @@ def wait_for(ctx: Context, requests: Sequence[Value], first: PostedMessage | Non
         raise ctx.refuse("a wait that is not in the same block as its request, or not the first one behind it",
                          "post and wait in one block, and wait for all requests before the next message", "SG107")
     if any(r in mail.posted for r in mine):
-        builder.mail = replace(mail, posted=())
-        _go(ctx, mail.posted)
-        builder.mail = replace(builder.mail, gone=mail.posted)
+        go_at_wait(ctx)
     given = mine if first is None else [first]
     builder.mail = replace(builder.mail, given=(*mail.given, *given), due=tuple(
         r for r in (*mail.due, *mine) if r not in given))
@@ -63,49 +60,6 @@ def wait_and_tell(ctx: Context, requests: Value, statuses: Value = None) -> None
     for message, status in zip(posted, told, strict=False):
         if message is not None and message.incoming:
             tell(ctx, status, message)
-
-
-def _go(ctx: Context, posted: Sequence[PostedMessage]) -> None:
-    """The messages of all requests, one exchange for each communicator and type, and their collectives, in turn."""
-    messages, collectives = [r for r in posted if r.run is None], [r.run for r in posted if r.run is not None]
-    if len({handle_of(r.communicator) for r in messages}) > 1:
-        raise ctx.refuse("requests of several communicators at the same time", "wait for those of one first", "SG107")
-    both = bool(messages and collectives)
-    with _group(ctx, len(ctx.builder.mail.given) + 1 if both else 0):
-        if messages:
-            _exchanged(ctx, messages)
-        for run in collectives:
-            before = len(ctx.builder.mail.collectives)
-            run()
-            if both and not _is_one(ctx, before):
-                # What has to wait for something of its own cannot be under way beside the others.
-                raise ctx.refuse("requests of messages, and of a collective of uneven parts or of extremes, at the same"
-                                 " time", "wait for those of one kind first", "SG107")
-
-
-def _exchanged(ctx: Context, posted: Sequence[PostedMessage]) -> None:
-    places = [r.buffer if r.brings is None else r.brings.found() for r in posted]
-    given = [(r.incoming, (place, r.peer, r.tag)) for r, place in zip(posted, places, strict=True) if place is not None]
-    record = exchange(ctx, posted[0].communicator, [m for into, m in given if not into],
-                      [m for into, m in given if into])
-    if record is not None:
-        came = [(r, p) for r, p in zip(posted, places, strict=True) if r.incoming and p and not is_nobody(r.peer)]
-        told = ((r, TransferRecord(record, p.dtype, size_of(p), 2 * k)) for k, (r, p) in enumerate(came))
-        ctx.builder.mail = replace(ctx.builder.mail, recorded=(*ctx.builder.mail.recorded, *told))
-
-
-@contextmanager
-def _group(ctx: Context, number: int) -> Iterator[None]:
-    ctx.builder.mail = replace(ctx.builder.mail, posting=True, group=number)
-    yield
-    ctx.builder.mail = replace(ctx.builder.mail, posting=False, group=0)
-
-
-def _is_one(ctx: Context, before: int) -> bool:
-    """Whether what has been done since is one collective that blocks on no rank."""
-    last = next((s for s in reversed(ctx.builder.blocks[-1]) if is_message(s)), None)
-    done = len(ctx.builder.mail.collectives) - before
-    return done == 0 or done == 1 and last is not None and POSTED in last.attrs
 
 
 # some of several

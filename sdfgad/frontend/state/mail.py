@@ -70,18 +70,23 @@ class MessageStatus:
 
 @dataclass(frozen=True)
 class Mail:
-    """posted: requests not waited for, in order. gone: those that went with another one's wait, which nothing has been
-    sent behind. given: those that a wait has given; due: those that went with one for some of several, and that none
-    has given. made: calls that have made communicators so far. shown: what each status says, a record. persistent:
-    messages that may be started; started: those that have been, each with its last request. collectives: so far, the
-    handle of each communicator, and whether it is outside of all loops and branches. posting: whether the collectives
-    are now those of requests; group: the number of the wait they are for, beside messages. sent: what this rank says of
-    messages in lower case; received: what it counts on; guessed: whether some of that is only like what this rank has.
-    numbered: calls that are told apart by their order, each with the handle of its communicator. rooms: where messages
-    arrive whose elements then go to several blocks, and these. recorded: messages whose wait has written down whom they
-    are of, each with its record."""
+    """posted: requests not waited for, in order. flying: those of them whose messages have been posted, as a collective
+    has come behind them; arrivals: what their wait does. gone: those that went with another one's wait, which nothing
+    has been sent behind. given: those that a wait has given; due: those that went with one for some of several, and
+    that none has given. made: calls that have made communicators so far. shown: what each status says, a record.
+    persistent: messages that may be started; started: those that have been, each with its last request. collectives: so
+    far, the handle of each communicator, and whether it is outside of all loops and branches. posting: whether the
+    collectives are now those of requests; group: the number of the wait they are for, beside messages, or that messages
+    wait for while collectives go; placed: messages of the group so far. sent: what this rank says of messages in lower
+    case; received: what it counts on; guessed: whether some of that is only like what this rank has. numbered: calls
+    that are told apart by their order, each with the handle of its communicator. rooms: where messages arrive whose
+    elements then go to several blocks, and these. recorded: messages whose wait has written down whom they are of, each
+    with its record."""
 
     posted: tuple[PostedMessage, ...] = ()
+    flying: tuple[PostedMessage, ...] = ()
+    arrivals: tuple[Callable[[], None], ...] = ()
+    placed: int = 0
     gone: tuple[PostedMessage, ...] = ()
     given: tuple[PostedMessage, ...] = ()
     due: tuple[PostedMessage, ...] = ()

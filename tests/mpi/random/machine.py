@@ -24,6 +24,7 @@ from sdfgad.ir.messages import (
     PART,
     REVERSE,
     SHORT,
+    SLOT,
     START,
     TURNED,
     VECTORS,
@@ -116,7 +117,7 @@ class MpiMachine(Whole):
     """One rank. under_way: what the buffers of a message in two halves held when it began. halves: how many there
     have been in all, by sweep."""
 
-    under_way: list[list[np.ndarray]]
+    under_way: list[tuple[list[np.ndarray], Callable[[Lib], None]]]
     halves: ClassVar[Counter[str]] = Counter()
 
     def block(self, block: Any) -> None:
@@ -125,8 +126,10 @@ class MpiMachine(Whole):
                 if stmt.attrs.get(PART) == START:
                     self.start(stmt)
                     continue
-                stmt = self.check(stmt) if stmt.attrs.get(PART) == FINISH else stmt
-                (self.exchange if stmt.attrs["kind"] == EXCHANGE else self.collective)(stmt)
+                if stmt.attrs.get(PART) == FINISH:
+                    self.finish(stmt)
+                else:
+                    self.posted(stmt)(stmt)
             else:
                 super().block((stmt,))
 
@@ -135,22 +138,27 @@ class MpiMachine(Whole):
         handle, *rest = (int(n) for n in self.read(stmt.ins[at]))
         return MPI.Comm.fromhandle(handle & (2 ** (8 * MPI._sizeof(MPI.COMM_WORLD)) - 1)), rest
 
+    def posted(self, stmt: Lib) -> Callable[[Lib], None]:
+        """What the wait for a message does. A collective is done at once, also where it blocks on no rank."""
+        return (self.exchange if stmt.attrs["kind"] == EXCHANGE else self.collective)(stmt)
+
     def start(self, stmt: Lib) -> None:
-        """Nothing goes yet; what is under way is marked, to find who touches it."""
+        """What is under way is marked, to find who touches it."""
+        wait = self.posted(stmt)
         for view in received(stmt):
             self.write(view, np.full(self.read(view).shape, interpret._poison(view.dtype), view.dtype))
-        self.under_way.append([self.read(v).copy() for v in (*received(stmt), *sent(stmt))])
+        self.under_way.append(([self.read(v).copy() for v in (*received(stmt), *sent(stmt))], wait))
 
-    def check(self, stmt: Lib) -> Lib:
-        """The whole message, if nobody has touched what was under way."""
+    def finish(self, stmt: Lib) -> None:
+        """The wait, if nobody has touched what was under way."""
+        before, wait = self.under_way.pop(stmt.attrs.get(SLOT, 0))
         now = [self.read(v) for v in (*received(stmt), *sent(stmt)[len(received(stmt)):])]
-        kept = [np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
-                for a, b in zip(now, self.under_way.pop(0), strict=True)]
+        kept = [np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") for a, b in zip(now, before, strict=True)]
         assert all(kept), "a buffer was touched while its message was under way"
         self.halves[sweep_of(stmt)] += 1
-        return replace(stmt, ins=stmt.ins[len(received(stmt)):])
+        wait(replace(stmt, ins=stmt.ins[len(received(stmt)):]))
 
-    def exchange(self, stmt: Lib) -> None:
+    def exchange(self, stmt: Lib) -> Callable[[Lib], None]:
         (_, to), (comm, came) = self.numbers(stmt, -3), self.numbers(stmt, -2)
         places = [np.empty(self.read(v).shape, v.dtype) for v in received(stmt)]
         wild = {ANYBODY: MPI.ANY_SOURCE}
@@ -163,8 +171,13 @@ class MpiMachine(Whole):
             values = [v.ravel()[:to[2]] for v in values]
         to[1::2] = [0 if peer == MPI.PROC_NULL else tag for peer, tag in zip(to[::2], to[1::2], strict=False)]
         asked += [comm.Isend(values[k], to[2 * k], to[2 * k + 1]) for k in range(len(values))[::turned]]
+        return lambda whole: self.arrived(whole, asked, places, values)
+
+    def arrived(self, stmt: Lib, asked: list[Any], places: list[np.ndarray], values: list[np.ndarray]) -> None:
+        """values: of what is sent, which has to stay until it is."""
         told = [MPI.Status() for _ in asked]
         MPI.Request.Waitall(asked, told)
+        values.clear()
         for view, place, status in zip(received(stmt), places, told, strict=False):
             come = status.Get_count(MPI.BYTE) // place.itemsize
             if status.Get_source() == MPI.PROC_NULL:
@@ -178,7 +191,7 @@ class MpiMachine(Whole):
                 pairs.append(come // (2 if stmt.attrs.get(PAIRS) else 1))
             self.write(stmt.outs[-2], np.array([self.read(stmt.ins[-2])[0], *pairs]))
 
-    def collective(self, stmt: Lib) -> None:
+    def collective(self, stmt: Lib) -> Callable[[Lib], None]:
         kind, (comm, (root, *_)) = stmt.attrs["kind"], self.numbers(stmt, -2)
         given = next((np.ascontiguousarray(self.read(v)) for v in sent(stmt)), None)
         taken = next((np.empty(self.read(v).shape, v.dtype) for v in received(stmt)), None)
@@ -200,8 +213,7 @@ class MpiMachine(Whole):
             {"allreduce": comm.Allreduce, "reduce_scatter": comm.Reduce_scatter_block}[kind](given, taken, op=how)
         else:
             getattr(comm, kind.title())(given, taken)
-        for view in received(stmt):
-            self.write(view, taken.reshape(self.read(view).shape))
+        return lambda whole: [self.write(v, taken.reshape(self.read(v).shape)) for v in received(whole)] and None
 
     def vectors(self, kind: str, comm: Any, root: int, counts: Any, given: Any, taken: Any) -> Any:
         """Parts that differ in size."""

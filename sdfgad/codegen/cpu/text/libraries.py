@@ -14,12 +14,14 @@ from sdfgad.errors import InvariantError
 from sdfgad.ir.called import PYTHON
 from sdfgad.ir.index import ix
 from sdfgad.ir.messages import (
+    BESIDE,
     EXCHANGE,
     OP,
     PAIRS,
     PART,
     POSTED,
     SHORT,
+    SLOT,
     START,
     SWEEPS,
     TURNED,
@@ -190,7 +192,8 @@ def _message(frame: Frame, stmt: Lib) -> str:
     if is_finish(stmt):
         record = _block(frame, stmt.outs[-2]) if stmt.attrs.get("record") else "nullptr"
         into = ", ".join(_buffer(frame, v) for v in received(stmt)) if kind == EXCHANGE else ""
-        return f"sg::mpi::finish({table}, {_block(frame, stmt.ins[-2])}, {record}, {{{into}}})"
+        slot = stmt.attrs.get(SLOT, 0)
+        return f"sg::mpi::finish({table}, {_block(frame, stmt.ins[-2])}, {record}, {{{into}}}, {slot})"
     numbers = [_block(frame, v) for v in stmt.ins[len(sent(stmt)):-1]]
     buffers = ["{" + ", ".join(_buffer(frame, v) for v in views) + "}" for views in (sent(stmt), received(stmt))]
     if stmt.attrs.get(PART) == START and kind == EXCHANGE:
@@ -202,10 +205,10 @@ def _message(frame: Frame, stmt: Lib) -> str:
         return f"sg::mpi::vectors<sg::mpi::{kind.upper()}>({table}, {numbers[0]}, {', '.join(buffers)}, " \
             f"{stmt.attrs['count']}, {TYPES.index(stmt.attrs['dtype'].char)})"
     how = f"{stmt.attrs['count']}, {TYPES.index(stmt.attrs['dtype'].char)}, {HOW.index(stmt.attrs.get('how', 'sum'))}"
-    how += f", {'true' if POSTED in stmt.attrs else 'false'}"
+    how += "".join(f", {'true' if mark in stmt.attrs else 'false'}" for mark in (POSTED, BESIDE))
     done = f"sg::mpi::collective<sg::mpi::{kind.upper()}>({table}, {numbers[0]}, {', '.join(buffers)}, {how})"
     waits = POSTED in stmt.attrs and PART not in stmt.attrs
-    return f"{done}, sg::mpi::finish({table}, {numbers[0]}, nullptr, {{}})" if waits else done
+    return f"{done}, sg::mpi::finish({table}, {numbers[0]}, nullptr, {{}}, sg::mpi::LAST)" if waits else done
 
 
 def _buffer(frame: Frame, view: View) -> str:

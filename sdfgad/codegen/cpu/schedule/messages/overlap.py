@@ -8,16 +8,31 @@ those behind what needs nothing received. Forward and reverse sweep are statemen
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import prod
 from types import MappingProxyType
 from typing import TypeGuard
 
 from sdfgad.analysis.elements.access import Access, Site, overlap_in, reads_of, run_range, writes_of
-from sdfgad.errors import unsupported
+from sdfgad.errors import UnsupportedError, unsupported
 from sdfgad.ir.called import PYTHON
-from sdfgad.ir.messages import EXCHANGE, FINISH, GROUP, OP, PART, POSTED, REVERSE, START, communicates, received
+from sdfgad.ir.messages import (
+    BESIDE,
+    EXCHANGE,
+    FINISH,
+    GROUP,
+    MEMBER,
+    OP,
+    PART,
+    POSTED,
+    REVERSE,
+    SLOT,
+    START,
+    communicates,
+    received,
+)
 from sdfgad.ir.own import OWN, OWN_LINEAR
-from sdfgad.ir.program import Block, If, Lib, Loop, Map, Program, Range, Stmt, While
+from sdfgad.ir.program import ORDER, Block, If, Lib, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, conflicts, statements, with_children
 from sdfgad.thresholds import thresholds
 
@@ -43,8 +58,13 @@ def _block(block: Block, path: Path) -> Block:
         work.append(with_children(stmt, [_block(b, inside) for b in children(stmt)]))
     at = 0
     while at < len(work):
-        if _may_wait(work[at]):
+        if _may_wait(work[at]) or _group_of(work[at]) is not None:
             end = _end_of_group(work, at)
+            if any(isinstance(s, Lib) and BESIDE in s.attrs for s in work[at:end]):
+                found = _beside_blocking(work[at:end], path)
+                work[at:end] = found
+                at += len(found)
+                continue
             ahead, ones, after = _together(work[at:end], path)
             first = max((k + 1 for k in range(at) if _stays(work[k])), default=0)
             behind = next((k for k in range(end, len(work)) if _stays(work[k])), len(work))
@@ -61,6 +81,8 @@ def _end_of_group(work: Sequence[Stmt], at: int) -> int:
     key, end = _group_of(work[at]), at + 1
     for k in range(at + 1, len(work) if key is not None else 0):
         if _group_of(work[k]) == key:
+            if key is not None and _again(work[end - 1], work[k], key[1]):
+                break
             end = k + 1
         elif _stays(work[k]):
             break
@@ -70,6 +92,86 @@ def _end_of_group(work: Sequence[Stmt], at: int) -> int:
 def _group_of(stmt: Stmt) -> tuple[int, bool] | None:
     found = isinstance(stmt, Lib) and stmt.op == OP and GROUP in stmt.attrs and PART not in stmt.attrs
     return (stmt.attrs[GROUP], stmt.attrs.get("sweep") == REVERSE) if found else None  # type: ignore[union-attr]
+
+
+def _again(last: Stmt, stmt: Stmt, reverse: bool) -> bool:
+    """Whether a message begins its group anew, behind the last one of it."""
+    before, now = (s.attrs[MEMBER] for s in (last, stmt) if isinstance(s, Lib))
+    return bool(now > before if reverse else now < before)
+
+
+def _beside_blocking(part: Sequence[Stmt], path: Path) -> list[Stmt]:
+    """Messages that are posted before those of their group that block, and waited for behind these: other ranks may
+    wait for them first, or not before.
+
+    exchange ; a ; collective ; b(received)    ->   start ; a ; collective ; finish ; b(received)
+    and in the transposed sweep
+    collective ; a ; b ; exchange(b)           ->   b ; start ; collective ; a ; finish
+    """
+    reverse = any((key := _group_of(s)) is not None and key[1] for s in part)
+    return _with_slots((_started_early if reverse else _finished_late)(part, path))
+
+
+def _finished_late(part: Sequence[Stmt], path: Path) -> list[Stmt]:
+    done: list[Stmt] = []
+    ends: list[Stmt] = []
+    behind: list[Stmt] = []
+    ones: list[Stmt] = []
+    for stmt in part:
+        tied = any(_meet(stmt, other, path) for other in (*ones, *behind))
+        if not isinstance(stmt, Lib) or _group_of(stmt) is None:
+            (behind if tied else done).append(stmt)
+            continue
+        if tied:
+            raise _entangled(stmt)
+        if BESIDE in stmt.attrs:
+            done.append(stmt)
+            continue
+        start, finish = _halves(stmt)
+        done.append(start)
+        ends.append(finish)
+        ones.append(stmt)
+    return [*done, *ends, *behind]
+
+
+def _started_early(part: Sequence[Stmt], path: Path) -> list[Stmt]:
+    done: list[Stmt] = []
+    floor = 0
+    for stmt in part:
+        if not isinstance(stmt, Lib) or _group_of(stmt) is None or BESIDE in stmt.attrs:
+            done.append(stmt)
+            continue
+        start, finish = _halves(stmt)
+        if POSTED in stmt.attrs:  # collectives keep their turn on all ranks
+            done += [start, finish]
+            continue
+        needed, free = _apart(done[floor:][::-1], [stmt], path)
+        if any(isinstance(s, Lib) and s.op == OP for s in needed):
+            raise _entangled(stmt)
+        done[floor:] = [*needed[::-1], start, *free[::-1], finish]
+        floor += len(needed) + 1
+    return done
+
+
+def _with_slots(block: Sequence[Stmt]) -> list[Stmt]:
+    """Every second half says which one it is of those that are under way."""
+    going: list[Lib] = []
+    done: list[Stmt] = []
+    for stmt in block:
+        part = stmt.attrs.get(PART) if isinstance(stmt, Lib) else None
+        if isinstance(stmt, Lib) and part == START:
+            going.append(stmt)
+        elif isinstance(stmt, Lib) and part == FINISH:
+            slot = next(k for k, one in enumerate(going) if one.ins == stmt.ins[-len(one.ins):])
+            del going[slot]
+            stmt = replace(stmt, attrs=MappingProxyType({**stmt.attrs, SLOT: slot}))
+        done.append(stmt)
+    return done
+
+
+def _entangled(stmt: Lib) -> UnsupportedError:
+    return unsupported(stmt.source, "a message that is under way while a collective blocks that it depends on",
+                       "wait for it before the collective", "SG107")
 
 
 def _together(part: Sequence[Stmt], path: Path) -> tuple[list[Stmt], list[Lib], list[Stmt]]:
@@ -142,7 +244,7 @@ def _takes_time(stmt: Stmt) -> bool:
 
 def _meet(first: Stmt, other: Stmt, path: Path) -> bool:
     """Whether one of two statements writes an element that the other one touches, in one iteration of their loops."""
-    names = conflicts(first, other)
+    names = conflicts(first, other) - {ORDER}  # messages keep their turn in any case
     if not names:
         return False
     (mine_read, mine), (others_read, others) = (_accesses(s, path, names) for s in (first, other))

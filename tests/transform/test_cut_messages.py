@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from npbench_suite.harness.burgers import burgers
 from sdfgad.ir.messages import EXCHANGE, is_message, sent, sweep_of
 from sdfgad.ir.program import Block, Loop, While
 from sdfgad.ir.text import program_text
@@ -139,6 +140,17 @@ def test_loops_send_as_many_messages_back_as_forth(fn: Any, args: Any, neighbour
     assert [messages[INSIDE, sweep] for sweep in ("forward", "reverse")] == [
         neighbours[0] * pairs, neighbours[1] * pairs - both_ends]
     assert (messages[OUTSIDE, "forward"], messages[OUTSIDE, "reverse"]) == (0, before * (ranks - 1))
+
+
+@pytest.mark.parametrize("grid, axes, each", [((3,), (0, None), 4), ((2, 2), (0, 1), 8)])
+def test_cotangents_lie_where_what_is_recorded_lies(grid: tuple[int, ...], axes: Any, each: int) -> None:
+    """Copies of the state that every step records: with their cotangents elsewhere there was a message more each step.
+    Halos of the records go once, ahead of the loop."""
+    serial = serial_gradient(burgers, (RNG.random((12, 7)), RNG.random((12, 7)), 2))
+    cut = {"u": axes, "v": axes}
+    assert cut_and_run(serial, cut, grid, checked).error < 1e-12
+    assert counted(serial, cut, grid)[0] == {
+        (INSIDE, "forward"): each, (INSIDE, "reverse"): each, (OUTSIDE, "reverse"): each}
 
 
 def faces(u, v, h, steps):

@@ -25,13 +25,26 @@ def blocks_of(program: Program, wanted: Distribution) -> dict[str, ArrayBlocks]:
             found[name] = wanted.blocks(named, array.shape)
     maps = [s for s in statements(program.body) if isinstance(s, Map)]
     beside = {name: primal for name, a in program.arrays.items() if name.startswith(GRAD) and name not in found
-              and (primal := name.removeprefix(GRAD)) in program.arrays and program.arrays[primal].shape == a.shape}
+              and (primal := name.removeprefix(GRAD)) in program.arrays and _recorded(program.arrays[primal], a)}
     asked = frozenset(found)
     _align(program, maps, found, wanted.grid, asked.union(beside))
-    alike = {name: found[primal] for name, primal in beside.items() if primal in found and found[primal].dimensions}
+    alike = {name: blocks for name, primal in beside.items() if primal in found and (
+        blocks := _of_one_time(found[primal], len(program.arrays[name].shape))) is not None and blocks.dimensions}
     found |= alike
     _align(program, maps, found, wanted.grid, asked.union(alike))
     return {name: blocks for name, blocks in found.items() if blocks.dimensions}
+
+
+def _recorded(primal: Array, cotangent: Array) -> bool:
+    """Whether an array has the shape of its cotangent, at one time or at many."""
+    times = len(primal.shape) - len(cotangent.shape)
+    return times >= 0 and primal.shape[times:] == cotangent.shape
+
+
+def _of_one_time(blocks: ArrayBlocks, rank: int) -> ArrayBlocks | None:
+    """The blocks of the last axes; None if others are cut, too."""
+    times = len(blocks.axes) - rank
+    return None if any(blocks.axes[:times]) else ArrayBlocks(blocks.axes[times:])
 
 
 def _align(program: Program, maps: Sequence[Map], found: dict[str, ArrayBlocks], grid: RankGrid,

@@ -46,14 +46,13 @@ def on_either_side(comm, u, k):
     MPI.Request.Waitall(asked)
     if even and there:
         one = comm.Irecv(z, other, 6)
-        comm.Barrier()
+        t = comm.allreduce(np.sum(u * s))
         one.Wait()
-    elif there:
-        comm.Barrier()
-        comm.Send(y * u, other, 6)
     else:
-        comm.Barrier()
-    return np.sum(y * y) + np.sum(z * u) * s
+        t = comm.allreduce(np.sum(u * s))
+        if there:
+            comm.Send(y * u, other, 6)
+    return np.sum(y * y) * t + np.sum(z * u) * s
 
 
 def in_columns(comm, u, k):

@@ -110,8 +110,8 @@ the ways to a point have set may be set again there; who asks for it, or whether
 `assert` and `raise` work on data, too: the call stops there and raises that exception. In its text, values of the run
 stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format numbers; text with such values (of
 `str`, `format` and `%`, too) is good for these messages alone. Objects of classes written in Python may be made inside,
-with `__init__`, methods, properties, `super()`, operators and attributes that change, in loops and branches as well;
-the classes, dataclasses and namedtuples may be defined inside.
+with `__init__`, methods, properties, `__getattr__`, `super()`, operators and attributes that change, in loops and
+branches as well; the classes, dataclasses and namedtuples may be defined inside.
 
 What a mask selects (`x[mask]`, columns `x[:, mask]`, where the mask may have several dimensions, `np.nonzero(mask)`,
 `np.argwhere(mask)`) is good for arithmetic with numbers, with what the same mask selects and with arrays for each
@@ -147,6 +147,8 @@ of its own.
   or, where a tolerance drops singular values other than zero, that of what is kept.
 * Derivatives of `np.linalg.det` and `np.linalg.slogdet` at a singular matrix raise `LinAlgError`; on a graphics
   processor their values do, too.
+* The remainder of `np.polydiv` has as many elements as the divisor less one, or one; where NumPy drops zeros before it,
+  an `ArithmeticError` is raised.
 * `scipy.linalg.sqrtm` and `logm` are real: a matrix with a negative eigenvalue, or without an inverse, raises an
   `ArithmeticError` or `LinAlgError`. `quad` cuts pieces in halves and extrapolates nothing: where SciPy does, the two
   differ within the tolerance, and where `limit` pieces are too few it raises an `ArithmeticError`. `dblquad` is

@@ -42,7 +42,7 @@ def run_try(ctx: Context, stmt: ast.Try) -> None:
     except UnsupportedError as error:
         found = ctx.raised
         here = found is not None and found.refusal is error and found.frame is frame and found.depth == depth
-        if found is None or not here or not _certain(stmt.body, error.line):
+        if found is None or not here or not _certain(stmt.body, found.line):
             raise
         handler = next((h for h, kinds in handlers if issubclass(found.kind, kinds)), None)
         if handler is None:

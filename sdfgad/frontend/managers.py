@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import FunctionType
 
 import numpy as np
@@ -16,7 +17,7 @@ from sdfgad.frontend.functions.arithmetic import kept
 from sdfgad.frontend.handlers import run_try
 from sdfgad.frontend.merging.generators import once_yielding
 from sdfgad.frontend.state.context import Context
-from sdfgad.frontend.state.values import Value
+from sdfgad.frontend.state.values import Function, Opaque, Value
 from sdfgad.frontend.syntax.liveness import extended, has_exit
 
 _HELD = "%manager"
@@ -40,13 +41,14 @@ def _run_as_loop(ctx: Context, stmt: ast.With, run_for: Callable[[Context, ast.F
         raise ctx.refuse("a with statement that is left early, of a function with contextlib.contextmanager",
                          "leave it behind its body", "SG102")
     target = stmt.items[0].optional_vars or ast.Name("what a with statement yields", ast.Store())
-    given = ast.Call(ast.Constant(once_yielding(ctx, made)), call.args, call.keywords)
-    key = ("manager", stmt, made)
+    given = ast.Call(generator := ast.Constant(None), call.args, call.keywords)
+    key = ("manager", stmt, made.code if isinstance(made, Function) else made)
     if key not in ctx.hints:
         behind = [ast.Return(ast.Name(_LEFT_WITH, ast.Load()))] if returns else []
         ctx.hints[key] = [ast.fix_missing_locations(ast.copy_location(s, stmt)) for s in (
-            ast.For(target, given, body, []), *behind)]
-    loop, *behind = ctx.hints[key]
+            ast.For(target, given, body, []), *behind)], generator
+    (loop, *behind), generator = ctx.hints[key]
+    generator.value = once_yielding(ctx, made)  # one that is defined inside is another in every call
     known = ctx.frame.liveness
     ctx.frame.liveness = extended(known, [loop, *behind], known.after[stmt])
     run_for(ctx, loop)
@@ -54,9 +56,18 @@ def _run_as_loop(ctx: Context, stmt: ast.With, run_for: Callable[[Context, ast.F
     return True
 
 
-def _generator_of(ctx: Context, call: ast.expr) -> FunctionType | None:
+@dataclass(frozen=True, eq=False)
+class Managing(Opaque):
+    """What `contextlib.contextmanager` makes of a generator function that is defined inside of the program."""
+
+    function: Function
+
+
+def _generator_of(ctx: Context, call: ast.expr) -> FunctionType | Function | None:
     """The generator function behind a call of what `contextlib.contextmanager` has made of it."""
     callee = ctx.evaluate(ctx, call.func) if isinstance(call, ast.Call) else None
+    if isinstance(callee, Managing):
+        return callee.function
     if not isinstance(callee, FunctionType) or callee.__code__.co_filename != contextlib.__file__:
         return None
     return None if callee is np.printoptions else inspect.unwrap(callee)

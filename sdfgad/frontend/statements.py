@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -29,7 +30,7 @@ from sdfgad.frontend.handlers import run_try
 from sdfgad.frontend.loops.exits import exit_state, promised, set_result
 from sdfgad.frontend.loops.loops import run_for
 from sdfgad.frontend.loops.whiles import run_while
-from sdfgad.frontend.managers import run_with
+from sdfgad.frontend.managers import Managing, run_with
 from sdfgad.frontend.merging.exchanges import exchange
 from sdfgad.frontend.merging.generators import Yielding, listed
 from sdfgad.frontend.merging.none_or import tell
@@ -359,7 +360,10 @@ def _function(ctx: Context, stmt: ast.FunctionDef) -> None:
     for decorator in reversed(stmt.decorator_list):
         # What remembers results changes none.
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if evaluate(ctx, called) not in (lru_cache, cache):
+        rule = evaluate(ctx, called)
+        if rule is contextmanager and isinstance(made, Function):
+            made = Managing(made)
+        elif rule not in (lru_cache, cache):
             made = ctx.invoke(ctx, evaluate(ctx, decorator), [made], {})
     ctx.frame.names[stmt.name] = made
 

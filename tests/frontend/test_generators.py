@@ -305,6 +305,36 @@ def beside_something(w):
     return total
 
 
+def halves(x, low, high):
+    if high - low == 1:
+        yield x[low]
+        return
+    yield from halves(x, low, (low + high) // 2)
+    yield x[high - 1] * x[low]
+    yield from halves(x, (low + high) // 2, high)
+
+
+def as_far_as(x, t):
+    if x[0] > 100.0:
+        return
+    yield from x
+    if x[1] > t:
+        yield x[1] ** 2
+    if x[1] <= t or x[2] > t:
+        return
+    yield x[0]
+
+
+@case(U)
+def generators_that_return_behind_a_condition(u):
+    total = sum(v * k for k, v in enumerate(halves(u, 0, len(u))))
+    for t in (0.5, -2.0, 2.0):
+        for k, v in enumerate(as_far_as(u, t)):
+            if v >= 0:
+                total = total * 0.7 + v * v * k
+    return total
+
+
 def of_one_array(w):
     return np.array(list(updated(w[:5].copy(), w, N)))
 

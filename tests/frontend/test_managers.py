@@ -122,6 +122,35 @@ def managers_without_effect(w):
         return first * np.sum(w)
 
 
+@case(W, U)
+def managers_that_are_defined_inside(w, u):
+    told, total = [], 0.0
+    for t in range(3):
+        @contextlib.contextmanager
+        def scaled(k, *, by=1.0):
+            told.append(k * t)
+            yield k * w[t]
+            told.append(k * u[0] * by)
+
+        with scaled(2.0) as a, scaled(u[1], by=3.0) as b:
+            told.append(a * b)
+
+    def doubled(v):
+        @contextlib.contextmanager
+        def inner():
+            try:
+                yield v * 2
+            finally:
+                told.append(v)
+
+        return inner
+
+    for v in w:
+        with doubled(v)() as z:
+            total += z * z
+    return total, told
+
+
 @case(W)
 def operators_of_classes(w):
     a = b = Counter(w[0])

@@ -1,4 +1,5 @@
 """Objects of the user's classes made inside of functions, and fields that change in loops and branches."""
+import copy
 import dataclasses
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -28,6 +29,42 @@ class Adam:
         self.m = self.decay * self.m + (1 - self.decay) * g
         self.v = 0.99 * self.v + 0.01 * g * g
         return p - self.rate * self.m / (1 - self.decay ** self.t) / (np.sqrt(self.v) + 0.1)
+
+
+class Named:
+    """Attributes that are computed where there are none."""
+
+    def __init__(self, p):
+        self.p = p
+
+    def __getattr__(self, name):
+        if name.startswith("p_"):
+            return self.p[int(name[2:])]
+        raise AttributeError(name)
+
+
+class Around:
+    def __init__(self, inner, k):
+        self.inner, self.k = inner, k
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+def computed_attributes(x):
+    held, total = Named(x * 1.0), 0.0
+    outer = Around(held, 3.0)
+    for _ in range(3):
+        held.p = held.p * 1.5
+        total += held.p_1 ** 2 * outer.p_0 * outer.k
+    return total + outer.p[2] + getattr(outer, "k", 0.0)
+
+
+def test_attributes_that_are_computed():
+    check(computed_attributes, X)
+    for program in (lambda x: x[0] * hasattr(Named(x), "q"), lambda x: copy.deepcopy(Named(x)).p[0]):
+        with pytest.raises(UnsupportedError, match="which has __getattr__|a copy of"):
+            parse(program, (X,))
 
 
 class Vector:

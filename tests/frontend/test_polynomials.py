@@ -38,6 +38,12 @@ def fits(x, y, Y, w):
             np.polyfit(x, Y, 1, w=w)]
 
 
+@case(V4, V6, np.array([2, 0, 3]), Z3, F6)
+def divisions(p, q, i, z, f):
+    return [np.polydiv(q, p), np.polydiv(p, q), np.polydiv(p, 2.0), np.polydiv(i, np.array([2, 1])),
+            np.polydiv(z, p[:2]), np.polydiv(f, f[:2])]
+
+
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
 def test_case(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     check(fn, *arguments, rtol=1e-9)
@@ -45,6 +51,17 @@ def test_case(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
 
 def test_coefficients_of_single_precision() -> None:
     check(lambda p: (np.polyder(p), np.polyadd(p, p[:2])), F6)
+
+
+def divided(x):
+    quotient, rest = np.polydiv(x, x[:3] * np.array([1.0, 0.5, -0.25]))
+    return np.sum(quotient ** 2) + rest[0] * rest[1]
+
+
+def test_divisions() -> None:
+    check_both_modes(divided, (V6,))
+    with interpreted(), pytest.raises(ArithmeticError, match="polydiv"):  # NumPy's remainder has one element
+        sdfgad.grad(lambda x: np.sum(np.polydiv(np.polymul(x, x), x)[1]))(V4)
 
 
 def made_inside(x):

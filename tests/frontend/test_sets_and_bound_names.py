@@ -1,6 +1,7 @@
 """Sets of constants, names bound in comprehensions, breaks of two loops, functions chosen by classes."""
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
@@ -315,6 +316,19 @@ def what_is_it(x):
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
 def test_program(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     check_both_modes(fn, arguments)
+
+
+def keys_of_dicts(x):
+    a, b = {"x": x[0], "y": x[1]}, {"z": x[2], "x": 2.0}
+    both = set(a).union(b)
+    maps = ChainMap(a, b, {"w": x[3]})
+    return (sum(a.get(k, 0.5) * b.get(k, 1.0) for k in sorted(both)) + len(set().union(*[a, b]) - {"x"})
+            + maps["w"] * maps["x"] * maps["z"] + len(maps) + maps.get("none", x[4]))
+
+
+def test_keys_of_dicts() -> None:
+    """`ChainMap` of the standard library catches the KeyError of a dict that has no such key."""
+    check_both_modes(keys_of_dicts, (X,))
 
 
 def the_first_one(x):

@@ -28,6 +28,7 @@ from sdfgad.frontend.state.values import (
     is_number,
 )
 from sdfgad.frontend.static.exact_values import exact_array
+from sdfgad.frontend.static.settled import settled as keys_and_items
 from sdfgad.ir.interpret import returned
 from sdfgad.ir.program import View, axis
 
@@ -42,6 +43,8 @@ def plain_list(value: Value) -> Value:
 
 def known_now(ctx: Context, callee: Value, value: Value) -> Value:
     """What an argument is when a call is made now: a plain list, or what an array from outside holds."""
+    if callee in (set, frozenset) and isinstance(value, Record) and issubclass(value.form, dict):
+        return [*keys_and_items(ctx, value)]
     data = contents(ctx, value) if is_of_constants(callee) else None
     return plain_list(value) if data is None else data
 

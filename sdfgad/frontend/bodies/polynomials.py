@@ -30,6 +30,21 @@ def polymul(a1, a2):
     return np.convolve(np.atleast_1d(a1), np.atleast_1d(a2))
 
 
+def polydiv(u, v):
+    """What is left over is as long as the divisor allows: NumPy drops zeros before it, if data give some."""
+    u, v = np.atleast_1d(u) + 0.0, np.atleast_1d(v) + 0.0
+    count = max(u.shape[0] - v.shape[0] + 1, 0)
+    quotient = np.zeros(max(count, 1), np.result_type(u, v))
+    rest = u.astype(quotient.dtype)
+    for k in range(count):
+        quotient[k] = rest[k] * (1.0 / v[0])
+        rest[k:k + v.shape[0]] -= quotient[k] * v
+    first = min(count, u.shape[0] - 1)
+    if first + 1 < u.shape[0] and np.abs(rest[first]) <= 1e-8 or first > 0 and np.max(np.abs(rest[:first])) > 1e-8:
+        raise ArithmeticError("numpy.polydiv, whose remainder is not as long as the divisor allows")
+    return quotient, rest[first:]
+
+
 def matrix_of_series(family, name, count, *options):
     """What a linear function of `numpy.polynomial` does with so many coefficients, known while translating."""
     function = getattr(getattr(np.polynomial, family), name)

@@ -164,7 +164,11 @@ def got(ctx: Context, getter: Value, owner: Value) -> Value:
 def has_attribute(ctx: Context, owner: Value, name: str) -> bool:
     """`hasattr(owner, name)`; that an object from outside lacks something is noted, too."""
     if isinstance(owner, Record):
-        return not issubclass(owner.form, dict) and has(ctx, owner, name) or hasattr(owner.form, name)
+        there = not issubclass(owner.form, dict) and has(ctx, owner, name) or hasattr(owner.form, name)
+        if not there and hasattr(owner.form, "__getattr__"):
+            raise ctx.refuse(f"whether {describe(owner)}, which has __getattr__, has the attribute {name!r}",
+                             "ask for it by its name alone", "SG102")
+        return there
     if isinstance(owner, (ArrayValue, IntValue, Masked, ListValue, Grown, Function)):
         return hasattr(sample_of(ctx, owner), name)
     found = getattr(owner, name, GONE)

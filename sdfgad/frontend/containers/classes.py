@@ -38,8 +38,9 @@ def is_own_class(form: Value) -> bool:
         return False
     frozen = is_dataclass(form) and is_guarded(form)  # the standard library has written what guards it
     plain = all(inspect.getattr_static(form, n, None) is getattr(object, n, None)
-                for n in ("__new__", "__getattribute__", "__getattr__", *(() if frozen else ("__delattr__",))))
-    return plain and _set_up(form) is not None
+                for n in ("__new__", "__getattribute__", *(() if frozen else ("__delattr__",))))
+    computed = inspect.getattr_static(form, "__getattr__", None)
+    return plain and (computed is None or isinstance(computed, FunctionType)) and _set_up(form) is not None
 
 
 def is_body(written: Any) -> bool:

@@ -28,7 +28,8 @@ from sdfgad.frontend.static.settled import settled
 
 _UNCHANGING = (str, type, IntValue, RunText, Function, FunctionType, BuiltinFunctionType, ModuleType, np.ufunc,
                np.dtype, range, slice)
-_OWN_WAYS = ("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")
+_OWN_WAYS = ("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
+             "__getattr__")
 
 
 def shallow(ctx: Context, x: Value) -> Value:

@@ -146,7 +146,10 @@ def attribute(ctx: Context, owner: Record, name: str) -> Value:
     held = inspect.getattr_static(owner.form, name, _ABSENT)
     if has(ctx, owner, name) and not isinstance(held, property):
         return owner.items[name]
-    if held is _ABSENT and not hasattr(owner.form, "__getattr__"):
+    computed = inspect.getattr_static(owner.form, "__getattr__", None)
+    if held is _ABSENT and isinstance(computed, FunctionType) and not name.startswith("__"):
+        return ctx.invoke(ctx, computed, [owner, name], {})
+    if held is _ABSENT and computed is None:
         raise ctx.raises(AttributeError, f"the attribute {name!r} of {describe(owner)}, which is not there",
                          "set it in __init__, or before the loop or branch", "SG102")
     if held is _ABSENT or name.startswith("__") and name != "__call__":

@@ -11,9 +11,9 @@ from typing import Any
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.state.context import EXITS, Context
 from sdfgad.frontend.state.frames import CallFrame
-from sdfgad.frontend.state.values import ArrayValue, Iterated, ListValue, Value, contained
+from sdfgad.frontend.state.values import ArrayValue, Function, Iterated, ListValue, Value, contained
 from sdfgad.frontend.syntax.enclosed import Boxed
-from sdfgad.frontend.syntax.liveness import Liveness, assigned, extended, has_exit, load_names, own_walk
+from sdfgad.frontend.syntax.liveness import Liveness, always_exits, assigned, extended, has_exit, load_names, own_walk
 from sdfgad.frontend.syntax.nodes import constant, copied, home_of, load, placed, store
 from sdfgad.frontend.syntax.source import SourceText, code_of
 
@@ -42,7 +42,8 @@ def is_generator(code: SourceText) -> bool:
 
 def once_yielding(ctx: Context, function: Any) -> Any:
     """A generator function that yields once, whichever branches it takes, and in no loop."""
-    if _yields(code_of(function, ctx.text).body) != 1:
+    code = function.code if isinstance(function, Function) else code_of(function, ctx.text)
+    if _yields(code.body) != 1:
         raise ctx.refuse("a context manager whose function yields in a loop, or not once in every branch",
                          "yield once, whatever the branch", "SG102")
     return function
@@ -195,6 +196,22 @@ def _written(ctx: Context, stmt: ast.For, made: Yielding, number: int) -> _Writt
     return _Written(body, mapping, free)
 
 
+def _without_returns(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+    """if c: s; return      ->   if c: s
+    t                            else: t
+
+    Of a block that no loop is around.
+    """
+    for k, stmt in enumerate(body):
+        if not isinstance(stmt, ast.If):
+            continue
+        way, other = (stmt.body, stmt.orelse) if always_exits(stmt.body) else (stmt.orelse, stmt.body)
+        if isinstance(way[-1] if way else None, ast.Return) and k + 1 < len(body):
+            other += body[k + 1:]
+            return body[:k + 1]
+    return body
+
+
 class _Consumer:
     """Puts the body of a loop where a generator yields."""
 
@@ -209,6 +226,7 @@ class _Consumer:
         """The statements of a block: `around` are the loops around it, each the last of the generator or not; `tail`:
         the block ends an iteration of the innermost."""
         found: list[ast.stmt] = []
+        body = body if around else _without_returns(body)
         for k, stmt in enumerate(body):
             found += self.statement(stmt, around, tail and k == len(body) - 1)
         return found

@@ -31,6 +31,7 @@ class Raised:
     kind: type[Exception]
     frame: CallFrame
     depth: int  # number of regions around the place
+    line: int  # in the text of the frame, which a library may have written; the refusal tells the user's
 
 
 @dataclass(eq=False)
@@ -84,7 +85,8 @@ class Context:
     def raises(self, kind: type[Exception], what: str, help: str = "", code: str = "SG101") -> UnsupportedError:
         """The refusal of what raises `kind` in Python, too: a `try` around it may know what to do."""
         refusal = self.refuse(what, help, code)
-        self.raised = Raised(refusal, kind, self.frame, len(self.builder.regions))
+        line = refusal.line if self.here is None or self.frame.quiet else self.here.line
+        self.raised = Raised(refusal, kind, self.frame, len(self.builder.regions), line)
         return refusal
 
     @contextmanager

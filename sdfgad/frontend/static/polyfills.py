@@ -107,6 +107,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     math.fsum: numeric.fsum, math.remainder: special.remainder,
     np.polyder: numeric.polyder, np.polyint: numeric.polyint, np.polyadd: polynomials.polyadd,
     np.polysub: polynomials.polysub, np.polymul: polynomials.polymul, np.polyfit: numeric.polyfit,
+    np.polydiv: polynomials.polydiv,
     **{getattr(module, n): getattr(series, n) for module, names in (
         (np.polynomial.polynomial, ("polyval", "polyvander", "polyder", "polyint", "polyadd", "polysub", "polymul",
                                     "polyvalfromroots", "polyfit", "polyval2d")),

@@ -10,7 +10,8 @@ import numpy as np
 
 from sdfgad.frontend.state.context import Context
 from sdfgad.frontend.state.keyed import SetValue
-from sdfgad.frontend.state.values import ListValue, Value, is_number
+from sdfgad.frontend.state.values import ListValue, Record, Value, is_number
+from sdfgad.frontend.static.settled import settled
 
 _CHANGES = frozenset({"add", "discard", "remove", "update", "clear", "intersection_update", "difference_update",
                       "symmetric_difference_update"})
@@ -61,6 +62,7 @@ def plain(value: Value) -> Any:
 
 def call(ctx: Context, owner: Value, name: str, arguments: Sequence[Value]) -> Value:
     """`owner.name(...)`. What changes it happens while translating: every run has to come by."""
+    arguments = [[*settled(ctx, a)] if isinstance(a, Record) and issubclass(a.form, dict) else a for a in arguments]
     parts = [p for a in arguments for p in (plain(a) if isinstance(plain(a), (set, frozenset, list, tuple)) else [a])]
     if not all(isinstance(p, range) or _is_member(p) for p in parts):
         raise ctx.refuse("a set of values only known at run time", _MASK, "SG102")

@@ -64,9 +64,10 @@ class Cache:
         if not self.path.is_dir():
             return CacheInfo(self.path, 0, 0)
         _make_folders(self.path)
-        removed = [(_size(entry), entry) for entry in _entries(self.path) if _remove(self.path, entry)]
+        sizes = [(_size(entry), entry) for entry in _entries(self.path)]
+        removed = [size for size, entry in sizes if _remove(self.path, entry)]
         _sweep(self.path)
-        return CacheInfo(self.path, len(removed), sum(size for size, _ in removed))
+        return CacheInfo(self.path, len(removed), sum(removed))
 
     def __repr__(self) -> str:
         return f"<sdfgad.cache at {self.path}>"

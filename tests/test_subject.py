@@ -119,3 +119,22 @@ def _fake_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
     catalogue = ModuleType("npbench_suite.kernel")
     catalogue.__dict__.update(names=lambda: ["jacobi_2d"], load=lambda name: kernel, __file__=str(folder / "kernel.py"))
     monkeypatch.setitem(sys.modules, "npbench_suite.kernel", catalogue)
+
+
+@pytest.mark.parametrize("text, shown", [
+    ("def cost(x:\n", ["loading bad.py raises SyntaxError", 'bad.py", line 1']),
+    ("import no_such_module\n", ["loading bad.py raises ModuleNotFoundError", 'bad.py", line 1']),
+    ("raise SystemExit(3)\n", ["loading bad.py ends the process", '__name__ == "__main__"']),
+    ("def cost(x): pass\ndef example_cost(n=1):\n    return 1 / (n - 1)\n",
+     ["example_cost() raises ZeroDivisionError", 'bad.py", line 3, in example_cost'])])
+@pytest.mark.parametrize("as_module", [False, True])
+def test_what_the_users_code_raises_is_shown_without_the_lines_that_called_it(
+    text: str, shown: list[str], as_module: bool, model: str, tmp_path: Path,
+) -> None:
+    (tmp_path / "bad.py").write_text(text)
+    where = "bad" if as_module else "bad.py"
+    with pytest.raises(UsageError) as caught:
+        load_subject(f"{where}:cost", sizes={})
+    told = str(caught.value)
+    assert all(line.replace("loading bad.py", f"loading {where}") in told for line in shown), told
+    assert "subject.py" not in told and "frozen" not in told

@@ -7,17 +7,19 @@ import inspect
 import json
 import os
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any
 
 import sdfgad
-from sdfgad.errors import UsageError
+from sdfgad.callers import is_users
+from sdfgad.errors import SdfgadError, UsageError
 
 NPBENCH = "npbench"
 
@@ -104,16 +106,47 @@ def _module_of_file(file: Path) -> ModuleType:
         raise _not_found(f"{file} is not a Python file", "give the path of a Python file")
     module = module_from_spec(spec)
     sys.modules[file.stem] = module
-    spec.loader.exec_module(module)
+    with _CodeOfUsers(f"loading {file}"):
+        spec.loader.exec_module(module)
     return module
 
 
 def _module_of_name(name: str) -> ModuleType:
     sys.path.insert(0, os.getcwd())
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        raise _not_found(str(error), "give file.py:function, or run in the folder that holds the module") from error
+    with _CodeOfUsers(f"loading {name}"):
+        try:
+            return import_module(name)
+        except ModuleNotFoundError as error:
+            if not f"{name}.".startswith(f"{error.name}."):
+                raise
+            raise _not_found(str(error), "give file.py:function, or run in the folder that holds the module") from error
+
+
+class _CodeOfUsers:
+    """Code of the user's runs here: what it raises is a refusal with its own lines, and none of those that called it.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None,
+                 ) -> None:
+        if isinstance(error, SystemExit):
+            raise UsageError(f"{self._what} ends the process (SystemExit: {error})", code="SG208",
+                             help='put what a script does under if __name__ == "__main__":') from error
+        if not isinstance(error, Exception) or isinstance(error, SdfgadError):
+            return
+        while place is not None and not _is_of_users(place.tb_frame.f_code.co_filename):
+            place = place.tb_next
+        lines = "".join(traceback.format_exception(type(error), error, place, chain=False)).rstrip()
+        raise UsageError(f"{self._what} raises {type(error).__name__}\n{lines}", code="SG208") from error
+
+
+def _is_of_users(file: str) -> bool:
+    return is_users(file) and not file.startswith("<frozen")
 
 
 def _attribute(module: ModuleType, name: str) -> Callable[..., Any]:
@@ -139,7 +172,9 @@ def _call_maker(maker: Callable[..., Any], sizes: Mapping[str, Any], function: C
     if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         raise UsageError(f"{maker.__name__}() does not take {', '.join(unknown)}",
                          help=f"it takes {', '.join(parameters) or 'nothing'}")
-    return _in_order(maker(**sizes), function)
+    with _CodeOfUsers(f"{maker.__name__}()"):
+        made = maker(**sizes)
+    return _in_order(made, function)
 
 
 def _in_order(made: Any, function: Callable[..., Any]) -> tuple[Any, ...]:

@@ -328,9 +328,12 @@ def unsupported(source: SourceLine | None, what: str, help: str = "", code: str 
 def unsupported_in_calls(places: Sequence[SourceLine], what: str, help: str, code: str) -> UnsupportedError:
     """The refusal of what stands at the last of these places, each called from the one before.
 
-    What is shown is the last line that the user can rewrite.
+    What is shown is the last line that the user can rewrite: what is installed counts as a library for a function that
+    is not.
     """
-    last = next((k for k in range(len(places) - 1, -1, -1) if is_users(places[k].file)), len(places) - 1)
+    whole = len(places) - 1
+    last = next((k for k in range(whole, -1, -1) if is_users(places[k].file)
+                 and (_INSTALLED in places[0].file or _INSTALLED not in places[k].file)), whole)
     within = tuple(places[last + 1:])
     return UnsupportedError(what, source=places[last], code=code, calls=tuple(places[:last]), within=within,
                             help=_OF_A_LIBRARY if within else help)
@@ -361,6 +364,7 @@ def library_missing(what: str) -> UsageError:
                            'processor: device="cpu"')
 
 
+_INSTALLED = "-packages/"
 _OF_A_LIBRARY = "the library is not written for this: call it before and pass what it gives, or write it with NumPy"
 
 

@@ -28,6 +28,7 @@ from sdfgad.verbs.options import at_device
 from sdfgad.verbs.pipeline import translation
 from sdfgad.verbs.products import jvp, vjp
 from sdfgad.verbs.together import Running, Totals
+from sdfgad.verbs.tracebacks import shortened
 
 OK, BUG, KINK, NAN, STOPPED, SEARCH = "ok", "bug", "kink?", "nan", "stops", "search?"
 SCHEMA = "sdfgad.check/1"
@@ -124,6 +125,7 @@ def _row(a: ArgumentCheck) -> str:
 
 
 @at_device
+@shortened
 def check_grads(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None, output: Any = None,
                 reduce: str | None = None, method: str = "taylor", raise_on_fail: bool = True,
                 device: str | None = None, replicated: str | Sequence[str] = (), **keywords: Any) -> CheckReport:

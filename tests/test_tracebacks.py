@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.errors import UnsupportedError
+from sdfgad.errors import SourceLine, UnsupportedError, unsupported_in_calls
 
 X = np.ones(3)
 
@@ -64,6 +64,24 @@ def test_tracebacks_end_at_the_door(call):
     assert len(inside) <= 3 and caught.value.__cause__ is None, inside
     assert all(entry.frame.f_locals.get("__tracebackhide__") for entry in caught.traceback
                if str(entry.path).endswith(("sdfgad/verbs/tracebacks.py", "sdfgad/verbs/compiled.py")))
+
+
+@pytest.mark.parametrize("call", [
+    lambda: sdfgad.grad(loss, memory_limit="4 gigs"), lambda: sdfgad.check_grads(np.sum, np.arange(3))])
+def test_tracebacks_of_wrong_requests_end_at_the_verb(call):
+    with pytest.raises(sdfgad.UsageError) as caught:
+        call()
+    inside = [f for f in traceback.extract_tb(caught.value.__traceback__) if "/sdfgad/" in f.filename
+              and "/tests/" not in f.filename]
+    assert len(inside) <= 2, inside
+
+
+def test_what_is_installed_is_a_library_for_what_is_not():
+    """The line shown is one that its reader can rewrite."""
+    own, other = (SourceLine(file, 1, 0, 1, "f") for file in (__file__, "/x/site-packages/other/deep.py"))
+    error = unsupported_in_calls((own, other), "a call of open", "", "SG121")
+    assert error.file == __file__ and error.within == (other,)
+    assert unsupported_in_calls((other, other), "a call of open", "", "SG121").calls == (other,)
 
 
 def test_whole_tracebacks_when_debugging(monkeypatch):

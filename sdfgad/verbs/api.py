@@ -322,6 +322,7 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
     return functools.partial(_gradient_of, **options) if fn is None else _gradient_of(fn, **options)
 
 
+@shortened
 def _gradient_of(fn: Callable[..., Any], **options: Any) -> Any:
     """The gradient of a function, or of its gradient."""
     if not isinstance(fn, GradFunction):

@@ -60,7 +60,7 @@ PAGES: Mapping[str, Page] = MappingProxyType({
             return np.sum(np.add(x, 1.0))
         sdfgad.grad(loss)(np.ones(3))"""),
     "SG102": _page(
-        "A construct that has no compiled form: generators, context managers, calls that fail.", """
+        "A construct that has no compiled form, as generators; calls that fail, and names that are not there.", """
         def loss(x):
             return np.sum(x) * [1, 2].index(3)
         sdfgad.grad(loss)(np.ones(3))""", """

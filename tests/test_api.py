@@ -330,8 +330,8 @@ def test_tangents():
 
 
 @pytest.mark.parametrize("tangents, message", [
-    ((None, None), "no tangent"), ((np.ones(4),), "2 arguments, 1 tangents"), ((np.ones(3), None), "shape"),
-    ({"z": np.ones(4)}, "'z'")])
+    ((None, None), "no tangent"), ((np.ones(4),), "2 arguments, 1 tangents\n.*None for zero"),
+    ((np.ones(3), None), "shape"), ({"z": np.ones(4)}, "'z'")])
 def test_wrong_tangents_are_refused(tangents, message):
     with pytest.raises(UsageError, match=message):
         sdfgad.jvp(both, (X, Y), tangents)

@@ -78,3 +78,11 @@ def test_arrays_from_outside_are_results() -> None:
         for name, array in expected.items():
             np.testing.assert_array_equal(found[1][name], array)
             assert not np.shares_memory(found[1][name], array)
+
+
+@pytest.mark.parametrize("fn, told", [
+    (lambda x: (np.sum(x), x), "has_aux=True for .objective, whatever else."),
+    (lambda x: x, r"of shape \(4,\)(?!(.|\n)*has_aux)"), (lambda x: (x, x), "2 of them(?!(.|\n)*has_aux)")])
+def test_a_number_and_something_else_are_an_objective_and_aux(fn, told):
+    with pytest.raises(sdfgad.OutputError, match=told):
+        sdfgad.plan(fn, np.ones(4))

@@ -95,7 +95,8 @@ def by_parameter(fn: Callable[..., Any], bound: Bound, tangents: Sequence[Any], 
     kinds = [p.kind for n, p in signature_of(fn).parameters.items() if n in bound.values]
     starred = inspect.Parameter.VAR_POSITIONAL in kinds
     if len(tangents) != given and (starred or len(tangents) != len(bound.values)):
-        raise UsageError(f"{given} arguments, {len(tangents)} tangents", code="SG205")
+        raise UsageError(f"{given} arguments, {len(tangents)} tangents", code="SG205",
+                         help="give one for each argument, None for zero, or by name: {'x': v}")
     first = kinds.index(inspect.Parameter.VAR_POSITIONAL) if starred else len(tangents)
     found = dict(zip(bound.values, tangents[:first], strict=False))
     return {**found, list(bound.values)[first]: tuple(tangents[first:])} if starred else found

@@ -66,7 +66,7 @@ from sdfgad.frontend.static.ignored import is_loop_of, looped, of_readings
 from sdfgad.frontend.static.outside import defaults_of
 from sdfgad.frontend.static.sets import call, is_set
 from sdfgad.frontend.static.signatures import by_name, call_name
-from sdfgad.frontend.syntax.advice import ON_DERIVATIVES, is_verb, on_call, on_verb
+from sdfgad.frontend.syntax.advice import ON_DERIVATIVES, draws, is_verb, on_call, on_verb
 from sdfgad.frontend.syntax.source import method_of, undecorated
 from sdfgad.later import later
 from sdfgad.trees import is_named
@@ -244,6 +244,8 @@ def _ufunc(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], keywords: 
 
 
 def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    if draws(callee):
+        raise ctx.refuse(f"a call of {getattr(callee, '__name__', 'a library')!r}", on_call(callee, ""), "SG121")
     if not is_of_constants(callee) and (isinstance(callee, Record) or method_of(callee) is not None):
         return _called(ctx, callee, arguments, keywords)
     if isinstance(callee, FunctionType) and hasattr(callee, "dispatch") and hasattr(callee, "registry") and arguments:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from enum import EnumMeta, Flag
 from types import MappingProxyType
 from typing import Any
@@ -124,8 +125,10 @@ def lookup(ctx: Context, name: str) -> Value:
     if hasattr(builtins, name):
         return getattr(builtins, name)
     late = "a function sees a comprehension's variable as it is in the end; a default keeps it: lambda z, i=i: z * i"
-    help = late if isinstance(frame.code.node, ast.Lambda) else ""
-    raise ctx.refuse(f"{name!r}, which is not defined", help, "SG107")
+    near = get_close_matches(name, (*frame.names, *frame.code.cells, *frame.code.globals, *vars(builtins)), n=1)
+    typo = f"did you mean {near[0]}?" if near else "a name has to be there when the function is called"
+    help = late if isinstance(frame.code.node, ast.Lambda) else typo
+    raise ctx.raises(NameError, f"{name!r}, which is not defined", help, "SG102")
 
 
 def _is_unbound(value: Value) -> bool:

@@ -64,6 +64,7 @@ def resolve_outputs(parsed: Parsed, request: Request) -> tuple[Parsed, tuple[Vie
     if not plain and (len(found) != 1 or found[0].shape or found[0].dtype.kind == "c"):
         told = _told(found[0]) if len(found) == 1 else f"{len(found)} of them"
         others = f"; {_candidates(parsed)}" if _names(parsed) else ""
+        others += "; has_aux=True for (objective, whatever else)" if request.output is None and _is_pair(parsed) else ""
         raise OutputError(f"the output is not one real scalar, but {told}",
                           help=f'pass reduce="sum", or use sdfgad.vjp with a seed, or sdfgad.jacobian{others}')
     return parsed, tuple(found)
@@ -119,6 +120,12 @@ def differentiated(returns: Any) -> Any:
     there are none, but numbers."""
     chosen = _is_floating if any(map(_is_floating, leaves(returns))) else is_number
     return mapped(lambda leaf: leaf if chosen(leaf) else None, returns)
+
+
+def _is_pair(parsed: Parsed) -> bool:
+    """Whether a function returns a number and something else, as one with has_aux=True does."""
+    returns = parsed.program.returns
+    return isinstance(returns, tuple) and len(returns) == 2 and _is_floating(returns[0]) and not returns[0].shape
 
 
 def _is_floating(leaf: Any) -> bool:
@@ -179,6 +186,7 @@ def _told(part: Any) -> str:
     if not isinstance(part, View):
         return type(part).__name__ if part is not None else "None"
     shape = ", ".join(str(n.const if n.const is not None else "?") for n in part.shape)
+    shape += "," if len(part.shape) == 1 else ""
     return f"an array of {part.dtype.name} of shape ({shape})" if part.shape else f"a number of {part.dtype.name}"
 
 

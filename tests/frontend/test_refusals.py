@@ -83,7 +83,7 @@ def unbound(x):
 CASES[-1] = (CASES[-1][0], (X,), 3, "'y', which has no value yet")
 
 
-@refused(4, "'y', which is 2 on some paths, and on others an array of shape (6) and dtype float64", X)
+@refused(4, "'y', which is 2 on some paths, and on others an array of shape (6,) and dtype float64", X)
 def number_or_array(x):
     y = 2
     if x[0] > 0:
@@ -236,6 +236,39 @@ def test_a_list_extends_a_list() -> None:
     check(extended, X)
 
 
-def test_a_function_of_numpy_that_is_not_there():
-    with pytest.raises(UnsupportedError, match="'summ' of 'numpy', which is not there(.|\n)*did you mean sum?"):
-        parse(lambda x: np.summ(x), (np.ones(3),))
+def drawn_by(library: str) -> Callable[..., Any]:
+    """A function of a library for figures."""
+    def plot(*args):
+        return args
+
+    plot.__module__ = library
+    return plot
+
+
+PLOT = drawn_by("matplotlib.pyplot")
+
+
+@pytest.mark.parametrize("program, told", [
+    (lambda x: np.summ(x), "'summ' of 'numpy', which is not there(.|\n)*did you mean sum?"),
+    (lambda x: x.summ(), r"'summ' of an array of shape \(6,\) .*which is not there(.|\n)*did you mean sum?"),
+    (lambda x: PLOT(x), "a call of 'plot'(.|\n)*draw after the call"),
+    (lambda x: np.savetxt("x.txt", x), "a call of numpy.*savetxt(.|\n)*write the file after the call")])
+def test_slips_are_named(program, told):
+    with pytest.raises(UnsupportedError, match=told):
+        parse(program, (X,))
+
+
+def test_a_name_that_is_not_defined():
+    def slip(x, steps):
+        return np.sum(x) * step  # noqa: F821
+
+    with pytest.raises(UnsupportedError, match="cannot be compiled(.|\n)*did you mean steps?"):
+        parse(slip, (X, 3))
+
+    def tried(x):
+        try:
+            return x * not_there_at_all  # noqa: F821
+        except NameError:
+            return 2 * x
+
+    check(tried, X)

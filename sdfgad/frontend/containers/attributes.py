@@ -87,7 +87,9 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         rule = _ATTRIBUTES.get(name)
         if rule is None and name not in ctx.methods:
             if isinstance(owner, ArrayValue) and records.lack(name):
-                raise ctx.raises(AttributeError, f"the attribute {name!r} of {describe(owner)}", code="SG101")
+                near = get_close_matches(name, (*_ATTRIBUTES, *ctx.methods), n=1)
+                raise ctx.raises(AttributeError, f"the attribute {name!r} of {describe(owner)}, which is not there",
+                                 f"did you mean {near[0]}?" if near else "", "SG101")
             raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", "use a NumPy function", "SG101")
         return rule(ctx, owner) if rule is not None else Method(owner, name)
     if isinstance(owner, MessageStatus) and name in ("source", "tag"):

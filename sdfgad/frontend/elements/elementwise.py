@@ -120,7 +120,8 @@ def describe(value: Value) -> str:
     if (known := _DESCRIBED.get(type(value)) or getattr(type(value), "described", None)):
         return known
     if isinstance(value, ArrayValue):
-        return f"an array of shape ({', '.join(map(str, value.shape))}) and dtype {value.dtype}"
+        comma = "," if len(value.shape) == 1 else ""
+        return f"an array of shape ({', '.join(map(str, value.shape))}{comma}) and dtype {value.dtype}"
     if value is None or isinstance(value, (str, bool, int, float, complex)):
         return repr(value)
     if isinstance(value, Record):

@@ -11,6 +11,9 @@ GROWS = "store into an array made before, and count: out[n] = value; n += 1"
 """For lists that grow by numbers of items that data decide."""
 
 _READ = "read the data before the call and pass them as arguments"
+_WRITE = "write the file after the call; with has_aux=True a function returns (objective, what the file is to hold)"
+_DRAW = "draw after the call; with has_aux=True a function returns (objective, what is to be drawn)"
+_DRAWING = ("matplotlib.", "plotly.", "seaborn.", "mpl_toolkits.")
 _EXPLICIT = "use scipy.integrate.solve_ivp with the method RK45 or DOP853, whose function takes t first"
 _SYSTEM = "write the equations at all points as one system for scipy.optimize.fsolve, or sdfgad.root"
 _BEFORE = "call it before, and pass what it gives as an argument"
@@ -25,6 +28,7 @@ _QUEUE = "keep what waits in an array, and take it by np.argmin; np.sort gives t
 _DERIVED = "classes derived from np.ndarray are not understood: hold the array in an attribute of a class"
 _BY_NAME: Mapping[str, str] = MappingProxyType({
     "open": _READ, "input": _READ, "load": _READ, "loadtxt": _READ, "genfromtxt": _READ,
+    **dict.fromkeys(("save", "savetxt", "savez", "savez_compressed", "savemat"), _WRITE),
     "matrix": "use np.array, whose products are @", "asmatrix": "use np.array, whose products are @",
     "array": "use np.array",
     **dict.fromkeys(("Chebyshev", "Legendre", "Hermite", "HermiteE", "Laguerre"), _POLYNOMIAL),
@@ -68,11 +72,18 @@ def is_verb(function: Any) -> bool:
     return package == "sdfgad" and place.rpartition(".")[0] in ("", "adapters", "verbs")
 
 
+def draws(callee: Any) -> bool:
+    """Whether a function or method is of a library for figures."""
+    return f"{getattr(callee, '__module__', '')}.".startswith(_DRAWING)
+
+
 def on_call(callee: Any, otherwise: str) -> str:
     """Advice for a call that is refused; `otherwise` where there is none of its own."""
     places = (type(getattr(callee, "__self__", None)).__module__, str(getattr(callee, "__module__", "")))
     if any(p.startswith(("numpy.random", "random")) for p in places):
         return "draw the numbers before the call and pass them as an argument"
+    if draws(callee):
+        return _DRAW
     if any(p.startswith("numpy.ma.") for p in places):
         return "use np.where, or select with a mask: x[mask]"
     if isinstance(callee, type) and issubclass(callee, np.ndarray):

@@ -293,7 +293,8 @@ def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) ->
         return _sequence_item(ctx, base, sequence, items)
     if isinstance(sequence, dict) and not isinstance(items, (ArrayValue, IntValue, ListValue, slice)):
         if items not in sequence:
-            raise ctx.raises(KeyError, f"the key {items!r}, which is not in the dictionary", code="SG105")
+            what = f"the key {items!r}, which is not in the dictionary"
+            raise ctx.raises(KeyError, what, records.keys_told(sequence), "SG105")
         return outside(ctx, sequence[items], "constant")
     if of_objects(base) and is_known(items):
         try:

@@ -1,6 +1,7 @@
 """Python that is not taken is refused with the user's file, line and a message that says what it is."""
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from typing import Any
@@ -245,13 +246,17 @@ def drawn_by(library: str) -> Callable[..., Any]:
     return plot
 
 
-PLOT = drawn_by("matplotlib.pyplot")
+PLOT, TABLE = drawn_by("matplotlib.pyplot"), {"w": 2.0}
 
 
 @pytest.mark.parametrize("program, told", [
     (lambda x: np.summ(x), "'summ' of 'numpy', which is not there(.|\n)*did you mean sum?"),
     (lambda x: x.summ(), r"'summ' of an array of shape \(6,\) .*which is not there(.|\n)*did you mean sum?"),
     (lambda x: PLOT(x), "a call of 'plot'(.|\n)*draw after the call"),
+    (lambda x: x + x[1:], "that do not agree(.|\n)*NumPy raises a ValueError here as well"),
+    (lambda x: {"w": x}["W"], "the key 'W', which is not in the dictionary(.|\n)*its keys are 'w'"),
+    (lambda x: x * TABLE["W"], "the key 'W', which is not in the dictionary(.|\n)*its keys are 'w'"),
+    (lambda x: x * len(os.environ.get("HOME", "")), "is part of Python itself(.|\n)*call it before"),
     (lambda x: np.savetxt("x.txt", x), "a call of numpy.*savetxt(.|\n)*write the file after the call")])
 def test_slips_are_named(program, told):
     with pytest.raises(UnsupportedError, match=told):

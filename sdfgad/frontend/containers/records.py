@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cached_property, partial
@@ -64,8 +64,15 @@ def item(ctx: Context, owner: Record, key: Value) -> Value:
     found = owner.items[key] if has(ctx, owner, key) else _ABSENT
     if found is _ABSENT:
         ask = ctx.refuse if hasattr(owner.form, "__missing__") else partial(ctx.raises, KeyError)
-        raise ask(f"the key {key!r}, which is not in the dictionary", code="SG105")
+        raise ask(f"the key {key!r}, which is not in the dictionary", keys_told(owner.items), "SG105")
     return found
+
+
+def keys_told(keys: Iterable[Any]) -> str:
+    """The first keys of a dict, for who asks for another one."""
+    known = list(map(repr, keys))
+    more = f" and {len(known) - 8} others" if len(known) > 8 else ""
+    return f"its keys are {', '.join(known[:8])}{more}" if known else "it is empty"
 
 
 def _key(ctx: Context, owner: Record, key: Value, *new: Value) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sdfgad.arrays import in_words, special_class
 from sdfgad.frontend.elements.instead import instead_of
-from sdfgad.frontend.state.attempts import DIFFER, of_sizes
+from sdfgad.frontend.state.attempts import differing, of_sizes
 from sdfgad.frontend.state.builder import cast, reads_of
 from sdfgad.frontend.state.context import Context
 from sdfgad.frontend.state.values import (
@@ -120,8 +120,7 @@ def describe(value: Value) -> str:
     if (known := _DESCRIBED.get(type(value)) or getattr(type(value), "described", None)):
         return known
     if isinstance(value, ArrayValue):
-        comma = "," if len(value.shape) == 1 else ""
-        return f"an array of shape ({', '.join(map(str, value.shape))}{comma}) and dtype {value.dtype}"
+        return f"an array of shape {shape_text(value.shape)} and dtype {value.dtype}"
     if value is None or isinstance(value, (str, bool, int, float, complex)):
         return repr(value)
     if isinstance(value, Record):
@@ -224,7 +223,7 @@ def broadcast(ctx: Context, shapes: Sequence[Shape]) -> Shape:
         for n in sizes:
             if n.const != 1 and not same_size(ctx, n, chosen):
                 what = f"shapes {', '.join(map(shape_text, shapes))} that do not agree"
-                raise of_sizes(sizes, ctx.refuse(what, *DIFFER))
+                raise of_sizes(sizes, ctx.refuse(what, *differing(sizes)))
         out.append(chosen)
     return tuple(out)
 
@@ -251,7 +250,7 @@ def expand(ctx: Context, value: ArrayValue, shape: Shape) -> ArrayValue:
         raise ctx.refuse(what, code="SG103")
     for n, m in zip(reversed(value.shape), reversed(shape), strict=False):
         if n.const != 1 and not same_size(ctx, n, m):
-            raise of_sizes((n, m), ctx.refuse(what, *DIFFER))
+            raise of_sizes((n, m), ctx.refuse(what, *differing((n, m))))
     own = value.shape[max(len(value.shape) - len(shape), 0):]
     extra = (ix(0),) * (len(value.shape) - len(own))
     prepared = settle_costly(ctx, value, shape)

@@ -10,7 +10,6 @@ from sdfgad.frontend.state.sharing import SharingRefusal
 from sdfgad.ir.index import Ix
 
 Refusal = TypeVar("Refusal", bound=UnsupportedError)
-DIFFER = ("the sizes have to be equal or 1 whatever the data", "SG103")
 UNROLL_TRIPS = 64
 """Loops of more iterations are never written out."""
 
@@ -27,6 +26,13 @@ def of_kind(kind: type[Refusal], found: UnsupportedError) -> Refusal:
     """A refusal as one of a kind."""
     return kind(found.what, source=found.source, code=found.code, help=found.help, calls=found.calls,
                 within=found.within)
+
+
+def differing(sizes: Iterable[Ix]) -> tuple[str, str]:
+    """The advice for sizes that do not agree, and the code of that refusal."""
+    known = all(n.const is not None for n in sizes)
+    return "NumPy raises a ValueError here as well" if known else (
+        "the sizes have to be equal or 1 whatever the data"), "SG103"
 
 
 def of_sizes(sizes: Iterable[Ix], found: UnsupportedError) -> UnsupportedError:

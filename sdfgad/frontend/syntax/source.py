@@ -88,6 +88,9 @@ def _without_text(function: FunctionType, given: str) -> UnsupportedError:
     if given:
         return unsupported(None, f"the text given as source= does not define {name!r}, or not as it is now",
                            f"pass the text that defined {name}", "SG106")
+    if code.co_filename.startswith("<frozen"):
+        return unsupported(None, f"{function.__qualname__!r} is part of Python itself, which keeps no source of it",
+                           "call it before, and pass what it gives as an argument", "SG106")
     return unsupported(None, f"the source of {function.__qualname__!r} cannot be read: Python keeps none",
                        "define it in a file or a notebook cell, or pass the text that defined it: "
                        f"sdfgad.grad({name if name.isidentifier() else 'f'}, source=text)", "SG106")

@@ -259,8 +259,10 @@ PLOT, TABLE = drawn_by("matplotlib.pyplot"), {"w": 2.0}
     (lambda x: x * len(os.environ.get("HOME", "")), "is part of Python itself(.|\n)*call it before"),
     (lambda x: np.savetxt("x.txt", x), "a call of numpy.*savetxt(.|\n)*write the file after the call")])
 def test_slips_are_named(program, told):
-    with pytest.raises(UnsupportedError, match=told):
+    with pytest.raises(UnsupportedError) as caught:
         parse(program, (X,))
+    said = f"{caught.value.what}\n{caught.value.help}"  # not the line itself, which has the words of this table
+    assert re.search(told, said), said
 
 
 def test_a_name_that_is_not_defined():

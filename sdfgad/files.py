@@ -18,7 +18,8 @@ def write_whole(path: str | PathLike[str], text: str) -> None:
             scratch.write_text(text, encoding="utf-8")
             os.replace(scratch, final)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error}", help="give a file in a folder that exists") from error
+        raise UsageError(f"cannot write {path}: {error.strerror or error}",
+                         help="give a file in a folder that exists") from error
 
 
 def text_of(file: Path) -> str:

@@ -240,10 +240,10 @@ def test_pullbacks_belong_to_what_the_function_was():
     np.testing.assert_allclose(gradient(X), now)
 
 
-@pytest.mark.parametrize("verb", [sdfgad.grad, sdfgad.hessian, lambda f: lambda x: sdfgad.jvp(f, (x,), (x,))[1]])
-def test_derivatives_inside_of_a_function_are_refused(verb):
+@pytest.mark.parametrize("verb", [sdfgad.hessian, lambda f: lambda x: sdfgad.jvp(f, (x,), (x,))[1]])
+def test_other_derivatives_than_gradients_inside_of_a_function_are_refused(verb):
     square = Weighted(X)
-    with pytest.raises(UnsupportedError, match=r"sdfgad.(grad|hessian|jvp) inside another function") as refused:
+    with pytest.raises(UnsupportedError, match=r"sdfgad.(hessian|jvp) inside another function") as refused:
         sdfgad.grad(lambda x: np.sum(verb(square)(x) ** 2))(X)
     assert "sdfgad.vjp(sdfgad.grad(f), x)" in (refused.value.help or "")
 

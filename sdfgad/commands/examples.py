@@ -18,8 +18,9 @@ def names() -> tuple[str, ...]:
 def text(name: str) -> str:
     """A program as it stands in its file; UsageError for one that is not there."""
     if name not in names():
-        near = get_close_matches(name, names(), n=3) or names()
-        raise UsageError(f"there is no example {name!r}", code="SG208", help=f"examples: {', '.join(near)}")
+        near = get_close_matches(name, names(), n=1)
+        raise UsageError(f"there is no example {name!r}", code="SG208",
+                         help=f"did you mean {near[0]}?" if near else f"examples: {', '.join(names())}")
     return (FOLDER / f"{name}.py").read_text()
 
 

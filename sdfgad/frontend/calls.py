@@ -42,6 +42,7 @@ from sdfgad.frontend.functions.selected import of_selected
 from sdfgad.frontend.inlining import own_code, run_in_place
 from sdfgad.frontend.libraries import factors, interpolants
 from sdfgad.frontend.libraries.batches import BatchedFunction, begun
+from sdfgad.frontend.libraries.gradients import INSIDE, made_inside, made_outside
 from sdfgad.frontend.libraries.routines import Translated
 from sdfgad.frontend.library_function import LibraryFunction
 from sdfgad.frontend.merging.magnitudes import check_size
@@ -266,6 +267,8 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     if is_of_constants(function):
         return _constant_call(ctx, callee, arguments, keywords)
     if is_verb(function):
+        if function.__qualname__ in INSIDE:
+            return made_inside(ctx, function.__name__, arguments, keywords)
         raise ctx.refuse(f"sdfgad.{function.__name__} inside another function", on_verb(function), "SG121")
     if package in ("numpy", "scipy", "dace"):
         module = ".".join(p for p in function.__module__.split(".") if not p.startswith("_"))
@@ -283,6 +286,8 @@ def _called(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     """An object whose class makes it callable."""
     form = callee.form if isinstance(callee, Record) else type(callee)
     if form.__module__.split(".")[0] == "sdfgad" and not issubclass(form, LibraryFunction) and not is_body(form):
+        if (made := made_outside(ctx, callee)) is not None:
+            return made.apply(ctx, arguments, keywords)
         raise ctx.refuse("a call of what sdfgad has made inside another function", ON_DERIVATIVES, "SG121")
     if inspect.getattr_static(form, "__call__", None) is None:
         raise ctx.refuse(f"a call of {describe(callee)}", code="SG121")

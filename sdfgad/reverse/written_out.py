@@ -182,7 +182,7 @@ class _Place:
     def put(self, program: Program, names: dict[str, str], results: Sequence[str]) -> Block:
         """What gives the results of a program, among the statements around the place; `names` gets what its arrays are
         called there."""
-        program = without_dead_code(program, (*results, *program.watched))
+        program = made_again(without_dead_code(program, (*results, *program.watched)))
         for array in program.arrays.values():
             if array.name not in names and array.name != FAILED:
                 role = "tape" if array.role == "tape" else "transient"

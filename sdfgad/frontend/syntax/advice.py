@@ -54,9 +54,9 @@ _BY_NAME: Mapping[str, str] = MappingProxyType({
 
 
 ON_DERIVATIVES = (
-    "take derivatives outside, and pass their numbers. What depends on a gradient is differentiated by "
-    "sdfgad.vjp(sdfgad.grad(f), x), which gives the gradient and a pullback through it; sdfgad.jvp and jacobian take "
-    "sdfgad.grad(f), too, sdfgad.hvp the function and a direction")
+    "inside of a function write sdfgad.grad or value_and_grad; take other derivatives outside, and pass their numbers. "
+    "What depends on a gradient is differentiated by sdfgad.vjp(sdfgad.grad(f), x), too, which gives the gradient and "
+    "a pullback through it; sdfgad.jvp and jacobian take sdfgad.grad(f), sdfgad.hvp the function and a direction")
 """What to do in place of a derivative inside of a function."""
 _ON_RULES = "make it outside of the function, give it its rule there, and call it here"
 

@@ -285,7 +285,7 @@ def test_what_verbs_make_says_what_it_is():
 
 
 @pytest.mark.parametrize("fn, message", [
-    (lambda x: 2 * x, r"but an array of float64 of shape \(3\)\n.*sdfgad.jacobian$"),
+    (lambda x: 2 * x, r"but an array of float64 of shape \(3,\)\n.*sdfgad.jacobian$"),
     (lambda x: np.sum(x) * 1j, "but a number of complex128"), (lambda x: (x, x), "but 2 of them(.|\n)*output=1"),
     (lambda x: np.argmax(x), "nothing to differentiate: a number of int64"),
     (lambda x: None, "nothing to differentiate: None"), (lambda x: "text", "nothing to differentiate: str")])

@@ -320,4 +320,4 @@ def test_examples_are_listed_printed_and_copied(place: Path, capsys: pytest.Capt
     assert (place / "neural_network.py").read_text() == printed
     assert run("examples", "neural_network", "--copy") == 2
     assert "there is a file neural_network.py already" in capsys.readouterr().err
-    assert run("examples", "neural_net") == 2 and "examples: neural_network" in capsys.readouterr().err
+    assert run("examples", "neural_net") == 2 and "did you mean neural_network?" in capsys.readouterr().err

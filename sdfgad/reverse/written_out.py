@@ -45,7 +45,8 @@ def written_out(program: Program) -> Program:
         with strong_products_kept():
             body = writer.block(program.body, arrays)
     except _SecondOfTapes as error:
-        raise unsupported(error.args[0], "a second derivative of a loop of unknown length inside an equation",
+        raise unsupported(error.args[0],
+                          "a second derivative of a loop of unknown length inside an equation or a gradient",
                           "give the loop a bound known in advance", "SG136") from None
     return program.but(body=body, arrays=MappingProxyType(arrays))
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,53 @@ def test_values_and_derivatives(program: Callable[..., Any]) -> None:
     np.testing.assert_allclose(pushed[1], (ahead - behind) / 2e-5, rtol=1e-6, atol=1e-7)
 
 
+def weighed(x, w=np.array([1.0, 2.0, 3.0, 4.0])):
+    return np.sum(x ** 2 * w)
+
+
+def named_alone(x, *, k):
+    return np.sum(k * x ** 2)
+
+
+def working(y):
+    y[0] = y[1] * y[0]
+    return np.sum(y ** 2)
+
+
+def untouched(x):
+    """What a function does in place to its argument it does to a copy, for the value as well."""
+    z = 1.0 * x
+    value, slope = sdfgad.value_and_grad(working)(z)
+    return slope * z + value
+
+
+FORMS = {
+    "numbers of NumPy and of Python": lambda x: tuple(sdfgad.grad(lambda a, b: a * a * b)(x[0], float(x[1]))),
+    "an array and a number of NumPy": lambda x: tuple(sdfgad.grad(energy)(x, x[0])),
+    "an array and a number of Python": lambda x: sdfgad.grad(energy)(x, float(x[0])),
+    "by name, in the order of the function": lambda x: tuple(sdfgad.grad(energy)(k=x[0], x=x)),
+    "as asked for": lambda x: tuple(sdfgad.grad(energy, wrt=["k", "x"])(x, x[0])),
+    "an array from outside": lambda x: sdfgad.grad(energy)(X) * x,
+    "two arrays": lambda x: tuple(sdfgad.grad(weighed)(w=2.0 * x, x=x)),
+    "by name alone": lambda x: sdfgad.grad(named_alone, wrt="x")(x, k=x[1]),
+    "with an underscore": lambda x: sdfgad.grad(lambda _a: np.sum(_a ** 2))(x),
+    "partial": lambda x: sdfgad.grad(partial(energy, k=x[0]))(x),
+    "of NumPy": lambda x: sdfgad.grad(np.sum)(x),
+    "of a gradient": lambda x: sdfgad.grad(sdfgad.grad(lambda t: t ** 3 * x[1]))(float(x[0])),
+    "beside a container": lambda x: sdfgad.grad(lambda p, y: np.sum(p[0] * y ** 2), wrt="y")((x, 2.0 * x), x),
+    "in place": untouched}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_what_comes_back_is_as_in_python(name: str) -> None:
+    with interpreted():
+        found, expected = sdfgad.forward(FORMS[name])(X), FORMS[name](X)
+    assert type(found) is type(expected)
+    for one, other in zip(*((v if isinstance(v, tuple) else (v,)) for v in (found, expected)), strict=True):
+        assert np.shape(one) == np.shape(other)
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
 def test_single_precision_and_complex_numbers() -> None:
     def program(x, z):
         single = sdfgad.grad(energy)(x, 0.5)
@@ -224,6 +272,12 @@ limited = sdfgad.grad(energy, memory_limit="1GB")
     (lambda x: np.sum(sdfgad.grad(x)(x)), "sdfgad.grad of"),
     (lambda x: np.sum(sdfgad.grad(wrt="x")(energy)(x)), "without a function"),
     (lambda x: np.sum(sdfgad.hessian(energy)(x)), "sdfgad.hessian inside another function"),
+    (lambda x: np.sum(sdfgad.grad(weighed)(x)[0]), "by what is in w, too(.|\n)*with wrt="),
+    (lambda x: np.sum(sdfgad.grad(lambda p, y: np.sum(p[0] * y))((x, x), x)[0]), "by what is in p, too"),
+    (lambda x: np.sum(sdfgad.grad(energy, wrt=("x", "x"))(x)[0]), "the same argument twice"),
+    (lambda x: np.sum(sdfgad.grad(energy, wrt="x", argnums=0)(x)), "these options of sdfgad.grad"),
+    (lambda x: np.sum(sdfgad.grad(energy, reduce="mean")(x)), "these options of sdfgad.grad"),
+    (lambda x: np.sum(sdfgad.grad(named_alone, wrt="x")(x, 2.0)), "arguments|parameters"),
     (changing, "that updates (.|\\n)*copy what it changes"), (star, "no names")])
 def test_refused_with_the_line(program: Callable[..., Any], text: str) -> None:
     with pytest.raises(UnsupportedError, match=text) as refused:

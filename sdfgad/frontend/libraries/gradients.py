@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections import namedtuple
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -21,9 +20,9 @@ import numpy as np
 
 from sdfgad.frontend.elements.elementwise import as_array, describe
 from sdfgad.frontend.functions.arithmetic import kept
-from sdfgad.frontend.libraries.routines import Translated, routine, stored
+from sdfgad.frontend.libraries.routines import Translated, derivatives, routine, stored
 from sdfgad.frontend.state.context import Context, held
-from sdfgad.frontend.state.values import Applied, ArrayValue, Function, Record, Value, ViewValue, is_number
+from sdfgad.frontend.state.values import Applied, ArrayValue, Function, ListValue, Record, Value, ViewValue, is_number
 from sdfgad.ir.own import PULLED
 
 CODE = "SG101"
@@ -47,21 +46,24 @@ class GradientInside(Translated):
 
     def apply(self, ctx: Context, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
         given = {n: kept(ctx, v) for n, v in self._bound(ctx, arguments, keywords).items()}
+        objective = partial(self._objective, ctx, len(arguments))
         chosen = self._chosen(ctx, given)
         single = isinstance(self.wrt, (str, int)) or self.wrt is None and len(chosen) == 1
-        with held(ctx, *given.values()), derivatives_asked(ctx):
-            places = [stored(ctx, as_array(ctx, given[n]), "place") for n in chosen]
-            made = self._gradients(ctx, given, dict(zip(chosen, places, strict=True)))
-            named: Callable[..., Value] = namedtuple("Gradients", chosen)  # type: ignore[misc]
-            gradient = made[0] if single else named(*made)
+        with held(ctx, *given.values()), derivatives(ctx, True):
+            places = {n: stored(ctx, as_array(ctx, given[n]), "place") for n in chosen}
+            made = self._gradients(ctx, places, lambda own: objective({**given, **own}))
+        gradient = made[0] if single else _named(chosen, made)
         if not self.value:
             return gradient
-        with held(ctx, *given.values(), *made):
-            return self._objective(ctx, given), gradient
+        with held(ctx, *given.values(), *made):  # the function may work in place on what the gradient got a copy of
+            own = {n: ctx.invoke(ctx, np.copy, [p], {}) for n, p in places.items() if p.shape}
+            return objective({**given, **own}), gradient
 
-    def _gradients(self, ctx: Context, given: Mapping[str, Value], places: Mapping[str, ViewValue]) -> list[ViewValue]:
+    def _gradients(self, ctx: Context, places: Mapping[str, ViewValue],
+                   objective: Callable[[Mapping[str, Value]], Value]) -> list[ViewValue]:
+        """Those of a function of values at places."""
         of = routine(ctx, self._name, list(places.values()),
-                     lambda *v: [self._objective(ctx, {**given, **dict(zip(places, v, strict=True))})], code=CODE)
+                     lambda *v: [objective(dict(zip(places, v, strict=True)))], code=CODE)
         builder = ctx.builder
         one = stored(ctx, as_array(ctx, of.routine.arrays[of.routine.gives[0] or ""].dtype.type(1)), "seed")
         outs = [builder.view(builder.declare(p.shape, p.dtype, "gradient"), p.shape, scalar=not p.shape)
@@ -70,9 +72,11 @@ class GradientInside(Translated):
         builder.library(PULLED, tuple(v.view for v in outs), ins, of=of.routine, by=of.routine.takes)
         return outs
 
-    def _objective(self, ctx: Context, given: Mapping[str, Value]) -> Value:
-        """The value of the function, which has to be one real number."""
-        value = ctx.invoke(ctx, self.function, [], dict(given))
+    def _objective(self, ctx: Context, count: int, given: Mapping[str, Value]) -> Value:
+        """The value of the function, which has to be one real number. count: of the arguments by position."""
+        rest = dict(given)
+        first = [rest.pop(name) for name in list(given)[:count]]
+        value = ctx.invoke(ctx, self.function, first, rest)
         if self.reduce:
             value = ctx.invoke(ctx, np.sum, [value], {})
         found = as_array(ctx, value) if isinstance(value, ArrayValue) or is_number(value) else None
@@ -96,21 +100,28 @@ class GradientInside(Translated):
         if len(arguments) > len(names) or keywords.keys() & known.keys():
             raise ctx.refuse(f"{len(arguments) + len(keywords)} arguments for {len(names)} parameters of {self._name}",
                              code="SG102")
-        return {**known, **keywords}
+        given = {**known, **keywords}
+        return {n: given[n] for n in sorted(given, key=lambda n: names.index(n) if n in names else len(names))}
 
     def _chosen(self, ctx: Context, given: Mapping[str, Value]) -> list[str]:
-        """Names of the arguments to differentiate: those asked for, or every floating or complex array; every float
-        where there is no array at all."""
+        """Names of the arguments to differentiate: those asked for, or, as `resolve_wrt` has it, every floating or
+        complex array; every float where there is no array at all."""
         if self.wrt is None:
-            arrays = any(_is_array(v) for v in given.values())
-            found = [n for n, v in given.items() if _carries(v) and (_is_array(v) or not arrays)]
+            left = _defaults(self.function)
+            values = {**given, **{n: v for n, v in left.items() if n not in given}}
+            arrays = any(_is_array(v) for v in values.values())
+            found = [n for n, v in values.items() if _carries(v) and (_has_dtype(v) or not arrays)]
+            unclear = [n for n, v in values.items() if isinstance(v, _CONTAINERS) or n in found and n not in given]
+            if unclear:
+                raise ctx.refuse(f"the gradient of {self._name} by what is in {unclear[0]}, too",
+                                 "say by which arrays and numbers of the call it is taken, with wrt=", CODE)
             if not found:
                 raise ctx.refuse(f"the gradient of {self._name}, no argument of which is a floating or complex array",
                                  "say which one with wrt=", CODE)
             return found
         parameters = _parameters(ctx, self.function, self._name)
         names = []
-        for entry in self.wrt if isinstance(self.wrt, (tuple, list)) else (self.wrt,):
+        for entry in self.wrt if isinstance(self.wrt, tuple) else (self.wrt,):
             counts = isinstance(entry, int) and -len(parameters) <= entry < len(parameters)
             name = parameters[entry] if counts else entry
             if name not in given or not _carries(given[name]):
@@ -119,6 +130,8 @@ class GradientInside(Translated):
                                  f"name arguments that are floating or complex arrays or numbers: {', '.join(given)}",
                                  CODE)
             names.append(name)
+        if len(set(names)) != len(names):
+            raise ctx.refuse(f"the gradient of {self._name} by the same argument twice", code=CODE)
         return names
 
 
@@ -127,36 +140,65 @@ def _parameters(ctx: Context, function: Value, name: str) -> list[str]:
     if isinstance(function, Applied):
         inside = _parameters(ctx, function.function, name)[len(function.arguments):]
         return [n for n in inside if n not in function.keywords]
+    if isinstance(function, GradientInside):
+        return _parameters(ctx, function.function, name)
     if isinstance(function, Function):
         given = function.code.node.args
-        if given.vararg is None and not given.posonlyargs:
-            return [a.arg for a in given.args]
+        if given.vararg is None and given.kwarg is None and not given.posonlyargs:
+            return [a.arg for a in (*given.args, *given.kwonlyargs)]
     else:
-        found = inspect.signature(function).parameters.values()
-        if all(p.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY) for p in found):
-            return [p.name for p in found if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+        found = _signature(function)
+        own = function.keywords if isinstance(function, partial) else {}
+        if found and all(p.kind in _NAMED for p in found):
+            return [p.name for p in found if p.name not in own]
     raise ctx.refuse(f"the gradient of {name}, whose arguments have no names",
                      "write out its parameters instead of * and /", CODE)
 
 
+def _signature(function: Any) -> list[inspect.Parameter]:
+    """Nothing for what does not say it, as functions of NumPy's."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return []
+
+
+def _defaults(function: Value) -> Mapping[str, Value]:
+    """What parameters are that a call leaves out."""
+    if isinstance(function, GradientInside):
+        return _defaults(function.function)
+    if isinstance(function, Applied):
+        inside = _defaults(function.function)
+        return {n: v for n, v in inside.items() if n not in function.keywords}
+    if isinstance(function, Function):
+        names = [a.arg for a in function.code.node.args.args][-len(function.defaults):] if function.defaults else []
+        return {**dict(zip(names, function.defaults, strict=True)), **function.keyword_defaults}
+    own = function.keywords if isinstance(function, partial) else {}
+    return {p.name: p.default for p in _signature(function) if p.default is not p.empty and p.name not in own}
+
+
+def _named(names: Sequence[str], gradients: Sequence[Value]) -> Value:
+    """Several gradients, as a namedtuple: unpacked, by position or by name."""
+    made: Callable[..., Value] = namedtuple("Gradients", names, rename=True)  # type: ignore[misc]
+    return made(*gradients)
+
+
+_CONTAINERS = (tuple, list, dict, ListValue, Record)
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
 def _is_array(value: Value) -> bool:
-    """Whether it has a dtype where Python runs the function: arrays and NumPy's numbers."""
+    return isinstance(value, np.ndarray) or isinstance(value, ArrayValue) and not value.scalar
+
+
+def _has_dtype(value: Value) -> bool:
+    """Where Python runs the function: arrays and NumPy's numbers."""
     return isinstance(value, (np.ndarray, np.generic)) or isinstance(value, ArrayValue) and not value.weak
 
 
 def _carries(value: Value) -> bool:
-    return isinstance(value, ArrayValue) and value.dtype.kind in "fc" or \
-        is_number(value) and not isinstance(value, ArrayValue) and np.asarray(value).dtype.kind in "fc"
-
-
-@contextmanager
-def derivatives_asked(ctx: Context) -> Iterator[None]:
-    """Within, functions with rules of their own are differentiated by these, whatever is asked of the program."""
-    before, ctx.own_rules = ctx.own_rules, True
-    try:
-        yield
-    finally:
-        ctx.own_rules = before
+    numbers = isinstance(value, (ArrayValue, np.ndarray)) or is_number(value)
+    return numbers and (value if isinstance(value, ArrayValue) else np.asarray(value)).dtype.kind in "fc"
 
 
 def made_inside(ctx: Context, verb: str, arguments: Sequence[Value], options: Mapping[str, Value]) -> GradientInside:
@@ -181,12 +223,16 @@ def made_outside(ctx: Context, made: Any) -> GradientInside | None:
 
 
 def _with(ctx: Context, verb: str, function: Value, options: Mapping[str, Any]) -> GradientInside:
-    told = {n: v for n, v in options.items() if not (v is None or v is False or n == "gather" or v == ())}
+    told = {n: v for n, v in options.items()
+            if not (v is None or v is False or n == "gather" or isinstance(v, tuple) and not v)}
     others = sorted(told.keys() - set(_CHOSEN))
     if others:
         raise ctx.refuse(f"sdfgad.{verb} with {others[0]}= inside another function",
                          "what is made inside has the memory and the device of the gradient around it: leave it out",
                          CODE)
+    if "wrt" in told and "argnums" in told or told.get("reduce", "sum") != "sum":
+        raise ctx.refuse(f"these options of sdfgad.{verb}", "give wrt= or argnums=, and reduce='sum' or none", CODE)
     wrt = told.get("argnums", told.get("wrt"))
-    return GradientInside(function, tuple(wrt) if isinstance(wrt, list) else wrt, told.get("reduce") == "sum",
+    several = wrt.items if isinstance(wrt, ListValue) else wrt if isinstance(wrt, (tuple, list)) else None
+    return GradientInside(function, wrt if several is None else tuple(several), told.get("reduce") == "sum",
                           verb == "value_and_grad")

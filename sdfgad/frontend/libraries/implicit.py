@@ -23,7 +23,7 @@ from sdfgad.frontend.bodies import implicit as bodies
 from sdfgad.frontend.elements.elementwise import as_array, convert, describe
 from sdfgad.frontend.elements.failing import fail
 from sdfgad.frontend.functions.arithmetic import kept
-from sdfgad.frontend.libraries.routines import Traced, Translated, routine, stored, unchanged, values_alone
+from sdfgad.frontend.libraries.routines import Traced, Translated, derivatives, routine, stored, unchanged
 from sdfgad.frontend.state.context import Context, held
 from sdfgad.frontend.state.values import ArrayValue, Function, Value, ViewValue, is_number
 from sdfgad.ir.index import ix
@@ -108,7 +108,7 @@ class Implicit:
     def solved(self, solve: Solve, operator: Value, b: Value, x: ArrayValue) -> ArrayValue:
         """What a solver makes of a system."""
         b = kept(self.ctx, b)
-        with held(self.ctx, b), values_alone(self.ctx), unchanged(self.ctx, self.name):
+        with held(self.ctx, b), derivatives(self.ctx, False), unchanged(self.ctx, self.name):
             found = alike(self.ctx, self.name, solve(operator, b), x, "a solution")
         if isinstance(operator, Operator) and not operator.used and not self.told:
             raise self.ctx.refuse(f"a solver of {self.name} that does not call the function it is given, and so solves "
@@ -275,7 +275,7 @@ def _of(ctx: Context, name: str, function: Value, x: ArrayValue) -> ArrayValue:
 def _solution(ctx: Context, solve: Callable[[], Value], implicit: Implicit, kinds: str = "fc") -> Value:
     """What is solved for, with its derivatives where any are asked for."""
     there = frozenset(ctx.builder.arrays)
-    with values_alone(ctx), unchanged(ctx, implicit.name):
+    with derivatives(ctx, False), unchanged(ctx, implicit.name):
         value = kept(ctx, solve(), "value")
     if not ctx.own_rules:
         return value

@@ -110,9 +110,9 @@ def _free(body: Block) -> set[str]:
 
 
 @contextmanager
-def values_alone(ctx: Context) -> Iterator[None]:
-    """Within, no derivative is asked for: functions with rules of their own are themselves."""
-    before, ctx.own_rules = ctx.own_rules, False
+def derivatives(ctx: Context, asked: bool) -> Iterator[None]:
+    """Within, derivatives are asked for, or no derivative: functions with rules of their own are themselves then."""
+    before, ctx.own_rules = ctx.own_rules, asked
     try:
         yield
     finally:

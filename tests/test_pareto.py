@@ -11,6 +11,7 @@ from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UsageError
 from sdfgad.plans import alternatives
 from sdfgad.plans.plan import Plan
 from sdfgad.report import charts
+from sdfgad.thresholds import changed
 from tests.support.schema import complaints
 
 N, STEPS = 40, 30
@@ -55,6 +56,36 @@ def test_every_point_is_executable_and_its_peak_exact(front) -> None:
         assert measured.seconds > 0
         # Small arrays live in the registers and on the stacks of the compiled program.
         assert measured.peak_bytes <= 1.01 * plan.predicted.peak_bytes + 100_000
+
+
+def scattered(x, A, ind):
+    x = x.copy()
+    m = x.mean()
+    y = x - m
+    c = np.tanh(np.sqrt(A[0, -1] * A[0, -1] + 0.3))
+    y *= np.arctan(np.log(1.2 + np.roll(x, 1) ** 2))
+    for block in range(4, 0, -3):
+        x[1:4] *= np.arctan(np.sqrt((y[1:4] - x[1:4]) * (y[1:4] - x[1:4]) + 0.3))
+        x[ind] += 0.3 * np.sin(0.3 * (A @ y))
+    if y[4] <= x[4] * c:
+        x[ind] += 0.3 * np.sin(np.where(y > 1.5, x, 0.5 * y))
+    return (x * x).sum() + (y * y).sum() + 0.3 * A.sum() + c
+
+
+def test_the_smallest_point_of_a_front_is_taken_for_a_limit() -> None:
+    """Of a program that is not small, the front may hold one that is smaller than the smallest by the model."""
+    given = np.linspace(0.3, 1.0, 5), np.linspace(-1.0, 1.0, 25).reshape(5, 5), np.array([3, 0, 4, 1, 2])
+    with changed(small_program=0):
+        last = sdfgad.pareto(scattered, *given)[-1]
+        least = last.predicted.peak_bytes
+        assert last.outlook.floor_bytes == least
+        with pytest.raises(MemoryLimitError) as refused:
+            sdfgad.grad(scattered, memory_limit=least // 2).plan(*given)
+        assert refused.value.minimum_bytes > least  # of a limit so low the smallest by the model is told
+        assert sdfgad.grad(scattered, memory_limit=least).plan(*given).predicted.peak_bytes == least
+        with pytest.raises(MemoryLimitError) as refused:
+            sdfgad.grad(scattered, memory_limit=least - 1).plan(*given)
+        assert refused.value.minimum_bytes == least
 
 
 def test_the_limit_of_a_point_gives_a_plan_within_it(front) -> None:

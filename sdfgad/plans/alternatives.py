@@ -19,7 +19,7 @@ from sdfgad.errors import PlanNotExecutable, UsageError
 from sdfgad.later import later
 from sdfgad.plans.emission import Emission
 from sdfgad.plans.plan import Plan
-from sdfgad.plans.planning import Choice
+from sdfgad.plans.planning import POINTS, Choice
 
 if TYPE_CHECKING:
     from sdfgad.checkpoint.solve import Bounds, between
@@ -37,8 +37,6 @@ HURRY = 4.0
 """Seconds after which a report does without further neighbours."""
 ALONE = "one by one, each starts from nothing"
 """How independent iterations run."""
-POINTS = 12
-"""Of a whole front, at peaks spread evenly in ratio."""
 TRIED = 2
 """Of these, the nearest ones that a report looks at before it names the end."""
 USEFUL = 0.01
@@ -106,7 +104,9 @@ def outlook_of(found: Alternative, whole: tuple[FrontPoint, ...] | None = None) 
     with config(solver_time_limit=min(PATIENCE, settings().solver_time_limit)):
         floor = _floor(found)
         beside = tuple(_neighbours(found, floor, began + HURRY)) if whole is None else whole
-    return Outlook(floor.emission.peak, forward_seconds(choice), found.seconds,
+    # Of a program that is not small, the front may hold a smaller one than the floor.
+    least = min((floor.emission.peak, *(point.peak_bytes for point in beside)))
+    return Outlook(least, forward_seconds(choice), found.seconds,
                    choice.stored.seconds(choice.machine), _extra_seconds(schedule),
                    (*_loop_rows(schedule), *_open_rows(found.emission, schedule)),
                    timeline_of(found.emission), beside, whole is not None)

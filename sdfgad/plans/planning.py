@@ -23,9 +23,9 @@ from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UsageError
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import statements
 from sdfgad.later import later
-from sdfgad.memory import format_bytes
 from sdfgad.names import loop_name
 from sdfgad.plans.emission import Emission
+from sdfgad.plans.pins import too_small
 from sdfgad.plans.plan import Plan
 from sdfgad.reverse.made import Gradient
 from sdfgad.thresholds import thresholds
@@ -56,6 +56,10 @@ NEAR_LEANEST = 0.005, 0.02, 0.05
 """Parts of the least bytes by the model: plans with so many more are looked at, as one may be the smallest."""
 WORTHWHILE = 0.02
 """Of the limit: so much more than the model has to see too much before a plan above its bound is tried."""
+HOPEFUL = 0.8
+"""Of the smallest program: a limit that is not further below it is not refused before the front has been seen."""
+POINTS = 12
+"""Of a whole front, at peaks spread evenly in ratio."""
 CACHED_GAIN = 1.1
 """A loop goes in segments unasked where that is so many times faster, as the estimates have it."""
 SURE = 1.1
@@ -247,9 +251,19 @@ class Choice:
             found = found if other is None else min(found, other, key=lambda pair: pair[1].seconds)
         if found is not None:
             return found[0], self.plan(*found)
-        if self.floor.peak <= (self.limit or 0):
-            return self.floor, self.plan(self.floor, None, "the smallest there is")
+        if self._last.peak <= (self.limit or 0):
+            return self._last, self.plan(self._last, None, "the smallest there is")
         raise self._too_small()
+
+    @cached_property
+    def _last(self) -> Emission:
+        """The smallest program. Where the limit is not far below it, programs on the front count, too: `pareto` names
+        their peaks."""
+        limit, floor = self.limit or 0, self.floor
+        if self.pins or not self.question.items or not HOPEFUL * floor.peak <= limit < floor.peak:
+            return floor
+        found = (self._emitted_or(floor, s) for s in self.asked().front(Bounds(), POINTS - 1))
+        return min((floor, *found), key=lambda e: e.peak)
 
     def _within(self, limit: int | None, bound: int | None,
                 attempts: int) -> tuple[Emission, SchedulePlan] | None:
@@ -326,20 +340,7 @@ class Choice:
                     dict(found.modes), schedule, self.stored.peak)
 
     def _too_small(self) -> MemoryLimitError:
-        floor = self.floor
-        sizes = {**floor.problem.base,
-                 **{i.name: i.peak_bytes for i in floor.problem.items if i.name in floor.stored}}
-        largest = sorted(sizes.items(), key=lambda pair: (-pair[1], pair[0]))
-        blamed = self._blamed()
-        because = f", because of the pins {', '.join(blamed)}" if blamed else ""
-        tapes = any(i.bytes is None and i.name in floor.stored for i in floor.problem.items)
-        beside = " beside tapes of loops of unknown length, which show their size only as they run" if tapes else ""
-        return MemoryLimitError(
-            f"the gradient of {floor.problem.target} needs at least {format_bytes(floor.peak)}{beside}, the limit is "
-            f"{format_bytes(self.limit or 0)}{because}",
-            minimum_bytes=floor.peak, limit_bytes=self.limit,
-            help=f"raise memory_limit to {'more than ' * tapes}{floor.peak}",
-            floor=tuple(f"{n} {format_bytes(b)}" for n, b in largest[:8]))
+        return too_small(self._last.problem, self._last.stored, self._last.peak, self.limit or 0, self._blamed())
 
     @cached_property
     def _pinned_names(self) -> dict[str, str]:

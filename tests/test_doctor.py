@@ -67,8 +67,18 @@ def test_a_compiler_that_does_not_work(monkeypatch: pytest.MonkeyPatch, tmp_path
     fake.write_text("#!/bin/sh\nif [ \"$1\" = --version ]; then echo fake 1.0; else echo boom >&2; exit 3; fi\n")
     fake.chmod(0o755)
     monkeypatch.setenv("CXX", str(fake))
-    assert check("compiler").detail.startswith("fake 1.0")
+    assert check("compiler").detail.startswith("fake 1.0") and "install g++" in check("compiler").fix
     assert "exit status 3" in check("openmp").detail
+
+
+def test_a_compiler_that_is_too_old(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake = tmp_path / "old-c++"
+    fake.write_text("#!/bin/sh\nif [ \"$1\" = --version ]; then echo old 7.5; else\n"
+                    "echo \"error: unrecognized command line option '-std=c++20'\" >&2; exit 1; fi\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("CXX", str(fake))
+    found = check("compiler")
+    assert (found.status, found.detail[:7]) == ("fail", "old 7.5") and "does not know C++20" in found.fix
 
 
 def test_no_blas(monkeypatch: pytest.MonkeyPatch) -> None:

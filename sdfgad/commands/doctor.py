@@ -18,7 +18,7 @@ import sdfgad
 from sdfgad.checkpoint import highs
 from sdfgad.codegen.compiling import blas
 from sdfgad.codegen.compiling.cache import cache, check_folder, key_of, publish
-from sdfgad.codegen.compiling.toolchain import cpu_model, find_compiler, run
+from sdfgad.codegen.compiling.toolchain import INSTALL, STANDARD, cpu_model, find_compiler, run
 from sdfgad.codegen.devices import CUDA_LIBRARIES, find_device, find_library, find_nvcc
 from sdfgad.config import Origin, origins
 from sdfgad.errors import SdfgadError, ToolchainError, UsageError
@@ -102,7 +102,12 @@ def _dace() -> tuple[str, str, str]:
 
 def _compiler() -> tuple[str, str, str]:
     compiler = find_compiler()
-    return "pass", f"{compiler.version} at {compiler.path}; {cpu_model().rpartition(' ')[0]}", ""
+    found = f"{compiler.version} at {compiler.path}; {cpu_model().rpartition(' ')[0]}"
+    try:
+        run((compiler.path, STANDARD, "-x", "c++", "-fsyntax-only", os.devnull), code="SG501", help=INSTALL)
+    except ToolchainError as error:
+        return "fail", found, error.help
+    return "pass", found, ""
 
 
 def _openmp() -> tuple[str, str, str]:

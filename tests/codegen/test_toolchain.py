@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from errno import ENOSPC
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,11 @@ def test_a_failing_command_shows_what_it_printed() -> None:
     program = "import sys; print('out'); print('it broke', file=sys.stderr); sys.exit(3)"
     with pytest.raises(ToolchainError, match=r"SG505(.|\n)*exit status 3(.|\n)*it broke"):
         run((sys.executable, "-c", program), code="SG505")
+    for told, advice in (("g++: error: unrecognized command line option '-std=c++20'", "does not know C"),
+                         ("error: invalid value 'c++20' in '-std=c++20'", "does not know C"),
+                         (os.strerror(ENOSPC), "no room is left"), ("error: expected -std=c++20", "of this test")):
+        with pytest.raises(ToolchainError, match=advice):
+            run((sys.executable, "-c", f"import sys; sys.exit({told!r})"), code="SG505", help="of this test")
     with pytest.raises(ToolchainError, match="cannot be run"):
         run(("/no/such/program",), code="SG501")
 

@@ -12,6 +12,7 @@ from sdfgad.codegen.compiling.cache import key_of, publish
 from sdfgad.codegen.compiling.threads import link_flags, thread_files, threads_text
 from sdfgad.codegen.compiling.toolchain import (
     NATIVE,
+    STANDARD,
     accepts,
     cpu_model,
     find_compiler,
@@ -27,7 +28,7 @@ SOURCE, OBJECT, LIBRARY, META = "program.cpp", "program.o", "program.so", "progr
 # are branch-free and vectorise without it.
 # No built-in sine and cosine: see `sin` in sdfgad.h.
 # None of the special functions of <cmath>, which no program calls: g++ would instantiate them anew for each of them.
-FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-fno-math-errno", "-fno-trapping-math",
+FLAGS = (STANDARD, "-O3", "-march=native", "-fopenmp", "-fPIC", "-fno-math-errno", "-fno-trapping-math",
          "-fno-builtin-sin", "-fno-builtin-cos", "-fno-builtin-sinf", "-fno-builtin-cosf", "-fno-tree-loop-if-convert",
          "-D_GLIBCXX_BITS_SPECFUN_H", "-w")
 # gcc 12 copies short rows in pieces of 16 bytes where its vectors have 32. A vector that is loaded from two pieces just
@@ -40,7 +41,7 @@ ROLLED = ("--param=max-completely-peel-times=4", "--param=max-completely-peeled-
 # address of the other and counts it from the null pointer. A function that writes behind a null pointer is taken to
 # write nowhere, and its caller leaves the call out (docs/decisions/0002).
 ADDRESSES = ("-fno-delete-null-pointer-checks",)
-PLAIN = ("-std=c++20", "-O1", "-fPIC", "-w", *ADDRESSES)
+PLAIN = (STANDARD, "-O1", "-fPIC", "-w", *ADDRESSES)
 """For graphs of the reference target: as they are written, by one thread."""
 FIRST_FAILURE = 64
 """The status of a call that has raised the first of the program's own exceptions."""

@@ -9,10 +9,10 @@ import numpy as np
 
 from sdfgad.codegen.compiling.build import RUNTIME, runtime_text
 from sdfgad.codegen.compiling.cache import key_of, publish
-from sdfgad.codegen.compiling.toolchain import environment, find_compiler, run
+from sdfgad.codegen.compiling.toolchain import STANDARD, environment, find_compiler, run
 
 _SOURCE = RUNTIME / "digest" / "digest.cpp"
-_FLAGS = ("-std=c++20", "-O3", "-march=native", "-fPIC", "-shared", "-w")
+_FLAGS = (STANDARD, "-O3", "-march=native", "-fPIC", "-shared", "-w")
 
 
 def digest_of_array(array: np.ndarray) -> int:

@@ -11,12 +11,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from sdfgad.codegen.compiling.cache import key_of, publish
-from sdfgad.codegen.compiling.toolchain import environment, find_compiler, run
+from sdfgad.codegen.compiling.toolchain import STANDARD, environment, find_compiler, run
 from sdfgad.cores import core_quota
 
 SOURCES = Path(__file__).parents[1] / "runtime" / "threads"
 POOL, CALLS = "pool.so", "openmp.o"
-FLAGS = ("-std=c++20", "-O2", "-fPIC", "-pthread", "-w")
+FLAGS = (STANDARD, "-O2", "-fPIC", "-pthread", "-w")
 
 
 def threads_text() -> str:

@@ -36,7 +36,9 @@ BASELINES: Mapping[str, frozenset[str]] = MappingProxyType({
 """Processors that stand for many: levels of the x86-64 ABI (System V psABI supplement, table 3.1), and what of them
 decides how programs are written."""
 _processor: ContextVar[str] = ContextVar("processor", default=NATIVE)
-_INSTALL = "install g++ (Debian: the package g++) or point the environment variable CXX at a compiler"
+STANDARD = "-std=c++20"
+ON_OLD = "this compiler is too old, it does not know C++20: install a newer one, or point CXX at one"
+INSTALL = "install g++ (Debian: the package g++) or point the environment variable CXX at a compiler"
 
 
 @dataclass(frozen=True)
@@ -59,14 +61,14 @@ def compiler_path() -> str:
     candidates = asked[:1] or ["g++", "c++", "clang++"]
     found = next((path for name in candidates if (path := shutil.which(name))), None)
     if found is None:
-        raise ToolchainError(f"no C++ compiler: {', '.join(candidates)} not found", code="SG501", help=_INSTALL)
+        raise ToolchainError(f"no C++ compiler: {', '.join(candidates)} not found", code="SG501", help=INSTALL)
     return found
 
 
 @lru_cache(maxsize=4)
 def _inspect(path: str, changed: int) -> Compiler:
     """Ask the compiler once per process; ``changed`` is its time stamp, which tells an upgrade."""
-    return Compiler(path, run((path, "--version"), code="SG501", help=_INSTALL).splitlines()[0])
+    return Compiler(path, run((path, "--version"), code="SG501", help=INSTALL).splitlines()[0])
 
 
 @lru_cache(maxsize=4)
@@ -87,10 +89,18 @@ def run(command: Sequence[str], *, code: str, help: str = "", folder: Path | Non
     except subprocess.CalledProcessError as error:
         told = error.stderr or error.stdout
         raise ToolchainError(f"{command[0]} failed with exit status {error.returncode}", code=code, command=command,
-                             output=told, help=ON_FULL if os.strerror(ENOSPC) in told else help) from error
+                             output=told, help=_advice(told) or help) from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolchainError(f"{command[0]} cannot be run: {error}", code=code, command=command, help=help) from error
     return done.stdout
+
+
+def _advice(told: str) -> str:
+    """What mends a failure that has nothing to do with the program, by what a compiler said; empty for others."""
+    if os.strerror(ENOSPC) in told:
+        return ON_FULL
+    lines = [line for line in told.splitlines() if STANDARD in line]
+    return ON_OLD if any("unrecognized" in line or "invalid value" in line for line in lines) else ""
 
 
 def _finished(command: Sequence[str], folder: Path | None) -> subprocess.CompletedProcess[str]:

@@ -171,9 +171,11 @@ of its own.
   place where the slope is zero; one at a bound moves with that bound alone.
 * `least_squares`, `curve_fit` and `minimize` of `scipy.optimize` are understood without bounds and constraints. They go
   ways of their own, whatever `method` says: Marquardt's for squares, that of Broyden, Fletcher, Goldfarb and Shanno for
-  minima, with slopes that the engine derives, so that `jac` is not called. Where there are several minima, they may
-  find another one than SciPy. The derivative is that of the place where the slopes are zero; there is none by the first
-  guess. How many steps there were (`nfev`) is not told, and where nothing is found a `RuntimeError` is raised.
+  minima, with slopes that the engine derives, so that `jac` is not called. They go on until the slopes are small beside
+  those at the first guess, too, as tolerances have units: where SciPy stops early, it is further from the minimum.
+  Where there are several minima, they may find another one than SciPy. The derivative is that of the place where the
+  slopes are zero; there is none by the first guess. How many steps there were (`nfev`) is not told, and where nothing
+  is found a `RuntimeError` is raised.
 * The matrices of `scipy.linalg.lu_factor` are good for `lu_solve`, and for nothing else.
 * `np.linalg.eig` and `eigvals` give complex numbers, even where NumPy finds all eigenvalues of a real matrix real.
   Vectors keep length one in derivatives, and are known up to a phase, as above. A matrix with fewer vectors than
@@ -191,6 +193,7 @@ of its own.
   negative whole number is NaN.
 * `np.bincount` needs `minlength`, which has to be larger than every index: all counts are NaN, or the smallest integer,
   where it is not.
+* A negative number to the power of a fraction is NaN, as in NumPy; Python's own floats give a complex number there.
 * Every call is specialised to shapes, dtypes and integer values: new ones compile anew (cached across processes).
 * An index that leaves its array raises `OutOfBoundsError`, an `IndexError`: before the call if loops and integer
   arrays among the arguments decide it, at the end of the call if it is computed from data (the line is the first one

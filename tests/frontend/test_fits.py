@@ -38,6 +38,14 @@ FORMS: dict[str, Callable[[Any], Any]] = {
     "minimum": lambda y: optimize.minimize(well, np.array([0.1, 0.2]), (y,), options={"gtol": 1e-10}).x,
     "minimum, slopes and method": lambda y: optimize.minimize(
         lambda v: (np.sum((v - y[:2]) ** 2 * (1 + v[::-1] ** 2)), v), [0.0, 0.0], jac=True, method="BFGS", tol=1e-10).x,
+    "minimum of small slopes": lambda y: optimize.minimize(
+        lambda v, a: 1e-7 * (np.sum((v - a) ** 2) + v[0] ** 4), [0.1, 0.2], (y[:2],), method="Nelder-Mead",
+        options={"fatol": 1e-22, "xatol": 1e-9}).x,
+    "minimum from nearby": lambda y: optimize.minimize(
+        lambda v, a: 10.0 + np.sum(np.cosh(v - a)) + v[0] * v[1], [0.62, 0.42], (y[:2],), method="Nelder-Mead",
+        options={"fatol": 1e-22, "xatol": 1e-9}).x,
+    "least squares of small rests": lambda y: 1.0 * optimize.least_squares(
+        lambda p: 1e-8 * (decay(T, p[0], p[1]) - y), [1.0, 1.0], ftol=1e-15, xtol=1e-15, gtol=None).x,
     "the least value": lambda y: optimize.minimize(well, np.array([0.1, 0.2]), (y,)).fun}
 NO_SLOPES_OF_SCIPY = {"minimum, slopes and method"}
 

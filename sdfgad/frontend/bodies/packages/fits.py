@@ -12,6 +12,8 @@ import numpy as np
 from sdfgad.frontend.bodies.packages.brackets import NOT_FOUND, late, root
 
 NAMES = ("least_squares", "curve_fit", "minimize")
+_SETTLED = 1e-9
+"""Of the slopes at the first guess, those at a minimum: tolerances alone are no measure, as slopes have units."""
 _METHODS = ("bfgs", "l-bfgs-b", "cg", "newton-cg", "nelder-mead", "powell", "tnc", "slsqp", "trust-constr")
 
 
@@ -106,8 +108,8 @@ def _fitted(of, x0, xtol, ftol, gtol, most):
     def slopes(x):
         return slope_back(of, x, of(x))
 
-    def solve(f, start):
-        return _nearer(of, start, min(xtol, 1e-10), min(ftol, 1e-14), gtol, most)
+    def solve(f, start):  # None is no tolerance
+        return _nearer(of, start, min(xtol or 0.0, 1e-10), min(ftol or 0.0, 1e-14), gtol or 0.0, most)
 
     return root(slopes, np.atleast_1d(np.asarray(x0) * 1.0), solve)
 
@@ -116,7 +118,7 @@ def _nearer(f, x, xtol, ftol, gtol, most):
     """D. W. Marquardt, An algorithm for least-squares estimation of nonlinear parameters, 1963. It goes on until a step
     is small, as steps become with the damping where none is better."""
     rest, matrix, damping, steps, done = f(x), _slopes(f, x), np.float64(1e-3), 0, False
-    cost = np.sum(rest * rest)
+    cost, level = np.sum(rest * rest), np.minimum(1e-6 * gtol, _SETTLED * np.max(np.abs(matrix.T @ rest)))
     while not done:
         late(steps, most)
         square, slopes = matrix.T @ matrix, matrix.T @ rest
@@ -126,7 +128,7 @@ def _nearer(f, x, xtol, ftol, gtol, most):
         ahead = f(x + step)
         new = np.sum(ahead * ahead)
         better, small = new < cost, np.sqrt(np.sum(step * step)) <= xtol * (xtol + np.sqrt(np.sum(x * x)))
-        done = small or np.max(np.abs(slopes)) <= 1e-6 * gtol or better and cost - new <= ftol * cost
+        done = small or np.max(np.abs(slopes)) <= level or better and cost - new <= ftol * cost
         if better:
             x, rest, cost, damping = x + step, ahead, new, np.maximum(0.1 * damping, 1e-15)
             matrix = _slopes(f, x)
@@ -138,11 +140,15 @@ def _nearer(f, x, xtol, ftol, gtol, most):
 
 def _lowest(f, slopes, x, gtol, most):
     """The formula of Broyden, Fletcher, Goldfarb and Shanno: J. Nocedal, S. J. Wright, Numerical Optimization, 2006,
-    chapter 6. A length of a step is doubled or cut until it keeps to both of Wolfe's conditions."""
+    chapter 6. A length of a step is doubled or cut until it keeps to both of Wolfe's conditions. Where slopes are as
+    small as asked for, it goes on until they are small beside those at the first guess, or no step leads down."""
     n = x.shape[0]
-    matrix, g, fx, steps = np.eye(n), slopes(x), f(x), 0
-    while np.max(np.abs(g)) > gtol:
-        late(steps, most)
+    matrix, g, fx, steps, reach = np.eye(n), slopes(x), f(x), 0, np.max(np.abs(x))
+    level, ended = np.minimum(gtol, _SETTLED * np.max(np.abs(g))), False
+    while np.max(np.abs(g)) > level and not ended:
+        enough = np.max(np.abs(g)) <= gtol
+        if not enough:
+            late(steps, most)
         down = -(matrix @ g)
         fall = np.sum(down * g)
         if not fall < 0:
@@ -151,23 +157,28 @@ def _lowest(f, slopes, x, gtol, most):
         if steps == 0:
             length = np.minimum(1.0, 1.0 / np.sqrt(np.sum(g * g)))
         ahead, g_ahead = fx, g
-        while not found:
-            if tries >= 60:
+        while not found and not ended:
+            if tries >= 60 and not enough:
                 raise NOT_FOUND("Desired error not necessarily achieved due to precision loss.")
             ahead, g_ahead = f(x + length * down), slopes(x + length * down)
             far = not ahead <= fx + 1e-4 * length * fall
             short = not far and np.sum(g_ahead * down) < 0.9 * fall
             found = not far and not short
+            ended = enough and not found and (
+                tries >= 60 or far and length * np.max(np.abs(down)) <= 1e-8 * reach)
             if not found:
                 high, low = (length if far else high), (length if short else low)
                 length = 0.5 * (low + high) if np.isfinite(high) else 2.0 * length
             tries = tries + 1
-        step, change = length * down, g_ahead - g
-        x, g, fx, steps = x + step, g_ahead, ahead, steps + 1
-        along = np.sum(step * change)
-        if along > 0:
-            if steps == 1:
-                matrix = matrix * (along / np.sum(change * change))
-            turned = np.eye(n) - np.outer(step, change) / along
-            matrix = turned @ matrix @ turned.T + np.outer(step, step) / along
+        if found:
+            step, change = length * down, g_ahead - g
+            x, g, fx, steps = x + step, g_ahead, ahead, steps + 1
+            ended = enough and steps >= most
+            reach = np.maximum(reach, np.max(np.abs(x)))
+            along = np.sum(step * change)
+            if along > 0:
+                if steps == 1:
+                    matrix = matrix * (along / np.sum(change * change))
+                turned = np.eye(n) - np.outer(step, change) / along
+                matrix = turned @ matrix @ turned.T + np.outer(step, step) / along
     return x

@@ -79,7 +79,8 @@ may share none, neither with another argument nor with an array from outside.
 
 Refused: updates of views that NumPy makes read-only, arrays of classes of their own (matrices, masked arrays), `try`
 around indices that may leave their arrays, `async`, classes made inside whose body has more than methods and
-constants, or whose objects are results, `global` assignments, comprehensions over run-time data, sets that data or
+constants, or whose objects are results, `global` assignments of data, or of what outlasts the call (a mode that is
+put back is taken), comprehensions over run-time data, sets that data or
 branches change, appending an array that changes in place (append a copy), an item set in a list whose length data
 have decided, or its last one taken
 away, while a name stands for one of its arrays, such a list as a result, or where its length has to be known,

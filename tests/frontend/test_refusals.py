@@ -38,7 +38,7 @@ def generator(x):
     yield x
 
 
-@refused(1, "an assignment to the global name", X)
+@refused(2, "an assignment to the global name", X)
 def global_statement(x):
     global X
     X = x

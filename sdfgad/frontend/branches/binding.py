@@ -9,10 +9,14 @@ from sdfgad.frontend.functions.arithmetic import kept
 from sdfgad.frontend.merging.merge import kind_of, private
 from sdfgad.frontend.state.context import Context
 from sdfgad.frontend.state.values import IntValue, Lazy, Value, ViewValue
+from sdfgad.frontend.static.outside import bind_global
 
 
 def bind(ctx: Context, name: str, value: Value, alone: bool = True) -> None:
     """`name = value`: results are stored, views and constants are shared."""
+    if name in ctx.frame.liveness.shared:
+        bind_global(ctx, name, value)
+        return
     if isinstance(value, Lazy) and value.stored is None and arithmetic.constant_of(value) is None:
         value = _bound(ctx, name, value, alone)
     else:

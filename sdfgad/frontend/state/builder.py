@@ -310,7 +310,7 @@ class Builder:
         outer, self.innermost_loop = self.innermost_loop, len(self.regions) if loop else self.innermost_loop
         self.loops += loop
         try:
-            with self.held.exact.inside():
+            with self.held.inside():
                 yield block
                 if settle:
                     self.flush()

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from typing import TypeAlias
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from sdfgad.frontend.state.bounds import UNKNOWN, KnownBounds
 from sdfgad.frontend.state.exact import ExactIntegers, Pair
+from sdfgad.frontend.state.module_names import GlobalName, ModuleNames
 from sdfgad.ir.expr import Const, Expr, Index, Load
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Range
@@ -17,17 +19,19 @@ from sdfgad.ir.program import Array, Range
 Part: TypeAlias = tuple[int | None, ...]
 """Numbers for the dimensions of which it has one place, None for those it has as a whole."""
 _MOST_PARTS = 8
-_Known: TypeAlias = tuple[Mapping[str, Mapping[Part, Bounds]], Mapping[str, Bounds], Mapping[str, Pair]]
+_Known: TypeAlias = tuple[Mapping[str, Mapping[Part, Bounds]], Mapping[str, Bounds], Mapping[str, Pair],
+                          Mapping[tuple[int, str], GlobalName]]
 
 
 class HeldIntegers:
     """The least and the largest integer that arrays have been given so far, part by part. Nothing is known of an array
-    of which elements may never have been stored. exact: what small ones hold now. kinds: of constants that tell
-    it."""
+    of which elements may never have been stored. exact: what small ones hold now; modules: what names of modules
+    do. kinds: of constants that tell it."""
 
     def __init__(self, scope: KnownBounds, constants: Mapping[str, np.ndarray], kinds: str = "iu") -> None:
         self._scope = scope
         self.exact = ExactIntegers(constants, frozenset(kinds))
+        self.modules = ModuleNames()
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._parts: dict[str, Mapping[Part, Bounds]] = {}
         self._others: dict[str, Bounds] = {}
@@ -59,12 +63,18 @@ class HeldIntegers:
 
     def state(self) -> _Known:
         """What is known now, to come back to when a trial fails."""
-        return dict(self._parts), dict(self._others), dict(self.exact.held)
+        return dict(self._parts), dict(self._others), dict(self.exact.held), self.modules.assigned
 
     def back(self, state: _Known, constants: Mapping[str, np.ndarray]) -> None:
         """Forget what a trial has stored."""
         self._parts, self._others, self.exact.held = dict(state[0]), dict(state[1]), dict(state[2])
-        self.exact.constants = constants
+        self.exact.constants, self.modules.assigned = constants, state[3]
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """A loop, or a branch that data choose."""
+        with self.exact.inside(), self.modules.inside():
+            yield
 
     def bounds(self, array: str, place: Sequence[Ix]) -> Bounds:
         """What the elements at such places lie between: all where an index is not a number."""

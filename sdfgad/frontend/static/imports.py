@@ -7,7 +7,7 @@ from importlib.util import resolve_name
 
 from sdfgad.frontend.state.context import Context
 from sdfgad.frontend.state.values import Value
-from sdfgad.frontend.static.outside import found_outside
+from sdfgad.frontend.static.outside import bind_global, found_outside
 
 
 def run_import(ctx: Context, stmt: ast.Import | ast.ImportFrom) -> None:
@@ -16,7 +16,10 @@ def run_import(ctx: Context, stmt: ast.Import | ast.ImportFrom) -> None:
         raise ctx.refuse("an import of everything inside the function", "import at the top of the module", "SG102")
     for alias in stmt.names:
         name, value = _imported(ctx, stmt, alias)
-        ctx.frame.names[name] = value
+        if name in ctx.frame.liveness.shared:
+            bind_global(ctx, name, value)
+        else:
+            ctx.frame.names[name] = value
 
 
 def _imported(ctx: Context, stmt: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[str, Value]:

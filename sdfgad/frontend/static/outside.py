@@ -8,6 +8,7 @@ import numpy as np
 
 from sdfgad.frontend.elements.elementwise import constant_array
 from sdfgad.frontend.state.context import Context
+from sdfgad.frontend.state.module_names import CONSTANTS, refused
 from sdfgad.frontend.state.values import Value, contained
 from sdfgad.trees import assembled, is_named
 
@@ -31,12 +32,27 @@ def found_outside(ctx: Context, place: Any, name: str, value: Any) -> Value:
     return outside(ctx, value, name)
 
 
+def bind_global(ctx: Context, name: str, value: Value) -> None:
+    """`value` under a name of the module that the function stands in; what the name was, later calls look up again."""
+    if not isinstance(value, CONSTANTS):
+        raise refused(name, ctx.here, "")
+    around = ctx.frame.code.globals
+
+    def before() -> Any:
+        if name not in around:
+            raise refused(name, ctx.here, ", which has no value before the call")
+        return found_outside(ctx, around, name, around[name])
+
+    ctx.builder.held.modules.assign(around, name, before, value, ctx.here)
+
+
 def settle_contents(ctx: Context) -> frozenset[str]:
     """Constants of the program whose contents may change between calls; those of all others are watched.
 
     Indices and bounds are proven with the contents of integer arrays, and data that are not laid out as the program
     needs them were copied.
     """
+    ctx.builder.held.modules.settle()
     live = set()
     for value, stored in ctx.outside.values():
         name = stored.view.array

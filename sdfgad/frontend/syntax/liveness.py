@@ -27,6 +27,7 @@ class Liveness:
     at_handler: dict[ast.ExceptHandler, frozenset[str]] = field(default_factory=dict)
     local: frozenset[str] = frozenset()
     captured: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()  # names of the module that `global` statements let it assign
 
     def needed(self, stmt: ast.stmt) -> frozenset[str]:
         """Names that may be read once a statement is done or has been left."""
@@ -46,9 +47,24 @@ def analyse(body: Sequence[ast.stmt], parameters: Iterable[str]) -> Liveness:
     result = Liveness()
     inner = [n for s in body for n in own_walk(s) if isinstance(n, _SCOPES)]
     result.captured = frozenset(name for n in inner for name in _read(n))
-    result.local = frozenset(parameters) | frozenset(n for s in body for n in assigned([s]))
+    result.shared = _of_module(body)
+    result.local = (frozenset(parameters) | frozenset(n for s in body for n in assigned([s]))) - result.shared
     _block(body, frozenset(), _Exits(), result)
     return result
+
+
+def _of_module(body: Sequence[ast.stmt]) -> frozenset[str]:
+    """Names of `global` statements that are bound by plain assignments and imports alone."""
+    nodes = [n for s in body for n in own_walk(s)]
+    declared = {name for n in nodes if isinstance(n, ast.Global) for name in n.names}
+    if not declared:
+        return frozenset()
+    plain = {id(t) for n in nodes if isinstance(n, ast.Assign) for t in n.targets}
+    plain |= {id(n.target) for n in nodes if isinstance(n, (ast.AnnAssign, ast.AugAssign))}
+    otherwise = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+                 and id(n) not in plain}
+    otherwise |= {n.name for n in nodes if isinstance(n, (*_NAMED, ast.ExceptHandler)) and n.name}
+    return frozenset(declared - otherwise)
 
 
 def assigned(body: Sequence[ast.stmt]) -> list[str]:
@@ -111,7 +127,7 @@ def extended(known: Liveness, body: Sequence[ast.stmt], live: frozenset[str]) ->
     inner = [n for s in body for n in own_walk(s) if isinstance(n, _SCOPES)]
     found = Liveness(dict(known.after), dict(known.at_loop), dict(known.at_body), dict(known.around),
                      dict(known.at_handler), known.local,
-                     known.captured | frozenset(name for n in inner for name in _read(n)))
+                     known.captured | frozenset(name for n in inner for name in _read(n)), known.shared)
     _block(body, live, _Exits(), found)
     return found
 

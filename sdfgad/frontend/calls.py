@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sdfgad.frontend.arrays import sparse, vectorized
+from sdfgad.frontend.arrays import jitted, sparse, vectorized
 from sdfgad.frontend.arrays.known import (
     OF_SHAPE,
     PURE,
@@ -111,6 +111,10 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return factors.solve(ctx, owner, *arguments, **keywords)
     if isinstance(callee, np.vectorize):
         return invoke(ctx, vectorized.of_instance(ctx, callee), arguments, keywords)
+    if jitted.is_compiler(callee):
+        return jitted.compiled(ctx, callee, arguments, keywords)
+    if (of_numba := jitted.call_of(callee)) is not None:
+        return of_numba(ctx, callee, arguments, keywords)
     check_fresh(ctx, (*arguments, *keywords.values()))
     arguments = definite_arguments(ctx, callee, arguments, keywords)
     if (sizes := known_sizes(ctx, callee, arguments, keywords)) is not None:

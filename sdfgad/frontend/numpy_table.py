@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend import builtin_rules
-from sdfgad.frontend.arrays import casting, layout, rounding, sparse, vectorized
+from sdfgad.frontend.arrays import casting, jitted, layout, rounding, sparse, vectorized
 from sdfgad.frontend.arrays.accumulating import accumulation
 from sdfgad.frontend.arrays.grown import as_long
 from sdfgad.frontend.arrays.indexing import subscript
@@ -294,7 +294,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     len: _length, sum: item_reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,
     max: item_reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
     min: item_reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
-    np.vectorize: vectorized.vectorize, vectorized.call: vectorized.call,
+    np.vectorize: vectorized.vectorize, vectorized.call: vectorized.call, jitted.each: jitted.each,
     super: classes.parent, sparse.product: sparse.product,
     sparse.converted: sparse.converted, factors.solve: factors.solve,
     numbered.get: numbered.get, **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,

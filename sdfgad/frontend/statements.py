@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.frontend.arrays.jitted import compiled, is_numba
 from sdfgad.frontend.branches.binding import bind
 from sdfgad.frontend.branches.branches import run_branches, run_if
 from sdfgad.frontend.branches.raising import always_raises, definite, opposite, run_assert, run_raise
@@ -363,6 +364,9 @@ def _function(ctx: Context, stmt: ast.FunctionDef) -> None:
         rule = evaluate(ctx, called)
         if rule is contextmanager and isinstance(made, Function):
             made = Managing(made)
+        elif is_numba(rule, "jit", "njit"):  # whose types of arguments nobody asks for
+            known = {k.arg: evaluate(ctx, k.value) for k in getattr(decorator, "keywords", ()) if k.arg == "locals"}
+            made = compiled(ctx, rule, [made], known)
         elif rule not in (lru_cache, cache):
             made = ctx.invoke(ctx, evaluate(ctx, decorator), [made], {})
     ctx.frame.names[stmt.name] = made

@@ -94,6 +94,14 @@ def each_element(function, *arrays):
     return np.reshape(out, parts[0].shape)
 
 
+def each_row(function, inputs, outputs, loops):
+    if loops == 0:
+        function(*inputs, *outputs)
+    else:
+        for k in range(outputs[0].shape[0]):
+            each_row(function, [a[k] for a in inputs], [o[k] for o in outputs], loops - 1)
+
+
 # a function run for every element of a batch
 
 def each_of_batch(batch, arguments, keywords):

@@ -47,6 +47,7 @@ from sdfgad.frontend.elements.elementwise import (
 )
 from sdfgad.frontend.functions import creation, diagonals, iterator_rules, joins, places, reductions, shaping, stepping
 from sdfgad.frontend.functions.arithmetic import binary, kept, known_truth, truth_value
+from sdfgad.frontend.functions.complex_numbers import complex_number
 from sdfgad.frontend.functions.of_python import check_operands
 from sdfgad.frontend.functions.places import item_at
 from sdfgad.frontend.libraries import batches, decompositions, factors, fourier, implicit, integrals, linalg, solvers
@@ -310,6 +311,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
         "sqrt", "log", "log10", "arcsin", "arccos", "arctanh", "power")},
     **{getattr(cmath, n): _complex_math(getattr(np, n)) for n in (
         "exp", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    **{getattr(cmath, "a" + n): _complex_math(getattr(np, "arc" + n)) for n in (
+        "sin", "cos", "tan", "sinh", "cosh", "tanh")},
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {
         "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
         "expm1": "expm1",
@@ -321,7 +324,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
 """Functions with a rule of their own."""
 
 TYPES: Mapping[Any, Rule] = MappingProxyType({
-    float: creation.scalar_type(FLOAT, True), int: int_, bool: bool_, complex: creation.complex_number,
+    float: creation.scalar_type(FLOAT, True), int: int_, bool: bool_, complex: complex_number,
     **{t: creation.scalar_type(np.dtype(t), False) for t in (
         np.float64, np.float32, np.complex128, np.complex64, np.int64, np.int32, np.int16, np.int8, np.uint64,
         np.uint32,

@@ -14,6 +14,14 @@ from sdfgad.ir.special import SPECIAL
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 _decimal = np.vectorize(lambda x, digits: round(float(x), int(digits)), otypes=[np.float64])
 
+
+def _of_parts(re: Any, im: Any) -> Any:
+    """A complex number; `re + 1j * im` has another sign of zero, and NaN beside infinities."""
+    made = np.empty(np.broadcast(re, im).shape, np.result_type(re, im, np.complex64))
+    made.real, made.imag = re, im
+    return made[()]
+
+
 PRIMALS: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "neg": np.negative,
     "pow": np.power, "floordiv": np.floor_divide, "mod": np.remainder,
@@ -28,7 +36,7 @@ PRIMALS: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "and": np.logical_and, "or": np.logical_or, "not": np.logical_not,
     "bitand": np.bitwise_and, "bitor": np.bitwise_or, "bitxor": np.bitwise_xor, "invert": np.invert,
     "shl": np.left_shift, "shr": np.right_shift,
-    "real": np.real, "imag": np.imag, "conj": np.conj, "complex": lambda re, im: re + 1j * im,
+    "real": np.real, "imag": np.imag, "conj": np.conj, "complex": _of_parts,
     "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
     "stop_gradient": operator.pos, "decimal": _decimal,
     # For the derivative alone: a value that is not active; a value, its partial derivative by a number, and the number.

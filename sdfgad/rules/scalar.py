@@ -29,15 +29,19 @@ scalar_rule("cbrt", lambda y, x: 1 / (3 * y * y), [0.3, -2.1], singular=True)
 scalar_rule("sin", lambda y, x: x.apply("cos"), [0.3, -1.1], _Z)
 scalar_rule("cos", lambda y, x: -x.apply("sin"), [0.3, -1.1], _Z)
 scalar_rule("tan", lambda y, x: 1 + y * y, [0.3, -1.1], _Z)
-scalar_rule("arcsin", lambda y, x: 1 / (1 - x * x).apply("sqrt"), [0.3, -0.7], _Z, singular=True)
-scalar_rule("arccos", lambda y, x: -1 / (1 - x * x).apply("sqrt"), [0.3, -0.7], _Z, singular=True)
+# On the cut of a complex number 1 - x * x has lost the sign of the zero that chooses the side, the answer has not.
+scalar_rule("arcsin", lambda y, x: 1 / (y.apply("cos") if _is_complex(x) else (1 - x * x).apply("sqrt")), [0.3, -0.7],
+            _Z, singular=True)
+scalar_rule("arccos", lambda y, x: -1 / (y.apply("sin") if _is_complex(x) else (1 - x * x).apply("sqrt")), [0.3, -0.7],
+            _Z, singular=True)
 scalar_rule("arctan", lambda y, x: 1 / (1 + x * x), [0.3, -1.1], _Z)
 scalar_rule("sinh", lambda y, x: x.apply("cosh"), [0.3, -1.1], _Z)
 scalar_rule("cosh", lambda y, x: x.apply("sinh"), [0.3, -1.1], _Z)
 scalar_rule("tanh", lambda y, x: 1 - y * y, [0.3, -1.1], _Z)
-scalar_rule("arcsinh", lambda y, x: 1 / (x * x + 1).apply("sqrt"), [0.3, -1.1], _Z)
-# One root of x * x - 1 would be on the wrong sheet for complex numbers left of the imaginary axis.
-scalar_rule("arccosh", lambda y, x: 1 / ((x - 1).apply("sqrt") * (x + 1).apply("sqrt")), [1.3, 2.1], _Z, singular=True)
+scalar_rule("arcsinh", lambda y, x: 1 / (y.apply("cosh") if _is_complex(x) else (x * x + 1).apply("sqrt")), [0.3, -1.1],
+            _Z)
+scalar_rule("arccosh", lambda y, x: 1 / (y.apply("sinh") if _is_complex(x) else
+                                         (x - 1).apply("sqrt") * (x + 1).apply("sqrt")), [1.3, 2.1], _Z, singular=True)
 scalar_rule("arctanh", lambda y, x: 1 / (1 - x * x), [0.3, -0.7], _Z, singular=True)
 scalar_rule("erf", lambda y, x: (2 / math.sqrt(math.pi)) * (-x * x).apply("exp"), [0.3, -1.1])
 scalar_rule("erfc", lambda y, x: (-2 / math.sqrt(math.pi)) * (-x * x).apply("exp"), [0.3, -1.1])
@@ -84,6 +88,10 @@ scalar_rule("fmax", lambda y, a, b: (_among_numbers(a, b, _share(a, b)), _among_
             [(0.6, -1.7), (0.1, 0.4)])
 scalar_rule("fmin", lambda y, a, b: (_among_numbers(a, b, _share(a, b, 0, 1)),
                                      _among_numbers(b, a, _share(b, a, 0, 1))), [(0.6, -1.7), (0.1, 0.4)])
+
+
+def _is_complex(x: Term) -> bool:
+    return x.expr.dtype.kind == "c"
 
 
 def _scaled_tail_slope(y: Term, x: Term) -> Term:

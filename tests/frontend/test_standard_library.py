@@ -18,7 +18,7 @@ import pytest
 
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
-from tests.frontend.checking import check
+from tests.frontend.checking import check, check_both_modes
 from tests.frontend.programs import A34, V6, Z3, Case, collector
 from tests.support.oracle import check_program
 
@@ -230,6 +230,14 @@ def complex_numbers(z):
         z[1], 3.0).imag
 
 
+INVERSES = (cmath.asin, cmath.acos, cmath.atan, cmath.asinh, cmath.acosh, cmath.atanh)
+
+
+@case(V6)
+def inverses_of_complex_numbers(x):
+    return sum(abs(f(z) - 0.2j) ** 2 for f in INVERSES for z in (complex(x[0], x[1]), -x[1] + 2.5j * x[2]))
+
+
 @case(A34, V6)
 def inserted_and_deleted(a, x):
     v = x[:4]
@@ -260,6 +268,21 @@ def test_program(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     parsed = check(fn, *arguments)
     held = {k: np.asarray(v) for k, v in parsed.collect(arguments, {}).items()}
     check_program(parsed.program, held, list(parsed.traced.values()), rtol=1e-5)
+
+
+def test_signs_of_zeros_choose_the_side_of_a_cut() -> None:
+    def sides(x):
+        cut = (complex(-x[0], -0.0), complex(-x[0], 0.0), -complex(x[0], 0.0), complex(0.0, x[0]), complex(-0.0, x[0]),
+               complex(x[0]), complex(complex(x[0], -0.0)), complex(np.inf, x[0]), complex(x[0], np.inf))
+        return [f(z) for f in (cmath.sqrt, cmath.log, *INVERSES) for z in cut[:7]], cut
+
+    def slopes(x):
+        cut = (complex(x[0], 0.0), complex(-x[0], -0.0), complex(-0.0, x[0]), complex(0.0, -x[0]))
+        parts = [(f(z).real, f(z).imag) for f in INVERSES for z in cut]
+        return sum((k + 1) * re + (k * k + 2) * im for k, (re, im) in enumerate(parts))
+
+    check(sides, np.array([2.5]))
+    check_both_modes(slopes, (np.array([2.5]),))
 
 
 def test_refused() -> None:

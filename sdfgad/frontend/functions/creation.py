@@ -20,14 +20,12 @@ from sdfgad.frontend.elements.elementwise import (
     COMPLEX,
     FLOAT,
     INT,
-    apply,
     as_array,
     convert,
     describe,
     expand,
     int_ix,
     int_value,
-    lift,
     same_size,
 )
 from sdfgad.frontend.elements.run_integers import of_type
@@ -365,16 +363,6 @@ def scalar_type(kind: np.dtype, weak: bool) -> Callable[..., Value]:
 
 
 _PYTHON: Mapping[np.dtype, type] = MappingProxyType({FLOAT: float, INT: int, BOOL: bool, COMPLEX: complex})
-
-
-def complex_number(ctx: Context, real: Value = 0, imag: Value = 0) -> Value:
-    """`complex(re, im)`."""
-    if is_number(real) and is_number(imag):
-        return complex(real, imag)
-    parts = [as_array(ctx, v) for v in (real, imag)]
-    if parts[0].dtype.kind == "c" or parts[1].dtype.kind == "c":
-        return apply(ctx, np.add, real, apply(ctx, np.multiply, imag, 1j))
-    return lift(ctx, parts, COMPLEX, lambda a, b: call("complex", cast(a, FLOAT), cast(b, FLOAT), dtype=COMPLEX), True)
 
 
 def tri(ctx: Context, N: Value, M: Value = None, k: Value = 0, dtype: Value = float) -> Value:

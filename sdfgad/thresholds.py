@@ -280,16 +280,16 @@ class Thresholds:
     """Of an index array that are looked at, at most (`write_out_places`)."""
     restored_bytes: int = 1 << 19
     """That stay in a near cache (`propagate_kept_copies`): what is looked at again of a larger copy comes from afar."""
-    restored_loops: int = 8
-    """So many loops are tried, and changed, at most: each trial looks at the whole program."""
+    record_rims: int = _from(16, least=0)
+    """A record takes at most one part in so many more (`widen_records`)."""
+    restored_loops: int = 8  # So many are tried, and changed, at most: each trial looks at the whole program.
     handed_on_pieces: int = 8
     """Boxes of elements that no iteration replaces, to be handed on one by one (`write_ahead`)."""
     handed_on: float = _from(0.5, least=1.0)
     """Share of the state (`write_ahead`): where more is handed on, the copy stays."""
     exchanged: int = _from(4, least=0)
     """So many times more elements are exchanged than moved in spite of it (`double_buffer`)."""
-    copied_pieces: int = 16
-    """Boxes that one copy is made of, at most (`double_buffer`)."""
+    copied_pieces: int = 16  # Boxes that one copy is made of, at most (`double_buffer`).
     contracted_product: int = _from(1 << 15, least=1)
     """Multiplications: loops of fewer stay loops (`contract`)."""
     contracted_extent: int = _from(8, least=1)

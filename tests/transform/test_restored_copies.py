@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -93,3 +94,56 @@ def test_large_copies_stay(monkeypatch: pytest.MonkeyPatch):
     change(monkeypatch, restored_bytes=8)
     body = (Loop(FALLING, (COPY, use(I))),)
     assert done(*body).body == body
+
+
+WIDE = N + 3
+INNER = span("i", WIDE - 2)
+PUT_BACK = mapped([INNER], store("z", (I + 1,), load("r", T, I)))
+AROUND = mapped([INNER], store("w", (I,), mul(load("z", I + 2), load("z", I)), "+"))
+
+
+def with_rims(*body: Stmt, behind: Block = (), **shapes: tuple[int, ...]) -> tuple[Program, Program]:
+    """A program that records the inner part of an array, and what becomes of it; the results are alike."""
+    written = mapped([span("s", N), INNER], store("r", (ix("s"), I), mul(load("c", I), load("c", ix("s")))))
+    arrays = {"c": (WIDE,), "w": (WIDE,), "y": (WIDE,), "z": (WIDE,), "r": (N, WIDE - 2)} | shapes
+    start = mapped([span("i", WIDE)], store("z", (I,), load("c", I)))
+    given, own = ({n: (s, F8) for n, s in arrays.items() if (n in "rz") == mine} for mine in (False, True))
+    made = program([start, written, Loop(FALLING, body), *behind], given, own).but(live_out=frozenset("wy"))
+    after = propagate_kept_copies(made)
+    check_same(made, after, keep="wy")
+    return made, after
+
+
+def test_a_record_has_what_is_around_it(monkeypatch: pytest.MonkeyPatch):
+    """It is indexed as the array is, which is not restored, and both ends of it are filled up where they are read."""
+    change(monkeypatch, record_rims=1)
+    again = mapped([INNER], store("y", (I,), load("z", I + 1), "+"))
+    _, after = with_rims(PUT_BACK, AROUND, again)
+    assert after.arrays["r"].shape == (N, WIDE)
+    loop = after.body[-1]
+    assert isinstance(loop, Loop) and "z" not in all_writes(loop.body) and len(loop.body) == 4
+    assert all("z" not in all_reads((s,)) for s in loop.body[2:])
+
+
+@pytest.mark.parametrize(("body", "options"), [
+    ((AROUND, PUT_BACK, AROUND), {}),
+    ((PUT_BACK, AROUND, mapped([span("i", 1)], store("z", (I,), num(2.0)))), {}),
+    ((PUT_BACK, AROUND, mapped([INNER], store("r", (T, I), num(2.0)))), {}),
+    ((PUT_BACK, AROUND, mapped([INNER], store("y", (I,), load("r", T, I), "+"))), {}),
+    ((PUT_BACK, AROUND), {"behind": (mapped([INNER], store("y", (I,), load("z", I), "+")),)}),
+    ((PUT_BACK, Loop(span("s", 2), (AROUND,))), {}),
+    ((PUT_BACK, AROUND), {"r": (N, WIDE - 1)}),
+    ((mapped([INNER], store("z", (I + 1,), load("r", T, ix(WIDE - 3) - I))), AROUND), {}),
+    ((mapped([INNER], store("z", (I + 1,), load("r", T, I), "+")), AROUND), {}),
+], ids=["looked at before", "changed", "record changed", "record read", "looked at afterwards", "inside a loop",
+        "not all of the record", "backwards", "a sum"])
+def test_records_stay_as_they_are(monkeypatch: pytest.MonkeyPatch, body: Block, options: dict[str, Any]):
+    change(monkeypatch, record_rims=1)
+    before, after = with_rims(*body, **options)
+    assert after.arrays["r"].shape == before.arrays["r"].shape and after.body[-1] == before.body[-1]
+
+
+def test_large_rims_stay(monkeypatch: pytest.MonkeyPatch):
+    change(monkeypatch, record_rims=WIDE)
+    before, after = with_rims(PUT_BACK, AROUND)
+    assert after.arrays["r"].shape == before.arrays["r"].shape and after.body[-1] == before.body[-1]

@@ -9,6 +9,7 @@ from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.analysis.elements.region import region_of
 from sdfgad.analysis.loops.rows import stride
 from sdfgad.codegen.cpu.schedule.copies.unseen_copies import has_unseen_copies, remove_unseen_copies
+from sdfgad.codegen.cpu.schedule.copies.widened_records import widen_records
 from sdfgad.ir.expr import Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import IN_MEMORY, Array, Block, Loop, Map, Program, Range, Stmt, Store
@@ -29,7 +30,10 @@ def propagate_kept_copies(program: Program) -> Program:
 
     map j: x[k, j] = tape[k - 1, j] ; map j: y[j] += x[k, j] * x[k - 1, j]
     ->   map j: x[k, j] = tape[k - 1, j] ; map j: y[j] += tape[k - 1, j] * x[k - 1, j]
+
+    Where looks go a little beyond what was copied, the tape has that as well (`widened_records.py`).
     """
+    program = widen_records(program)
     body = tuple(_near(s, program.arrays, (), False) for s in program.body)
     program = program.but(body=body) if body != program.body else program
     for _ in range(thresholds().restored_loops):

@@ -134,6 +134,17 @@ def answered_at_once(comm, x):
     return t * np.sum(x)
 
 
+def of_one_way(comm, x):
+    """Cotangents would come in the other order than they are waited for."""
+    y, z, other = np.zeros_like(x), np.zeros_like(x), (comm.rank + 1) % comm.size
+    come, gone = comm.Irecv(y), comm.Isend(x, other)
+    come.Wait()
+    MPI.Request.Waitall([comm.Irecv(z), comm.Isend(y, other)])  # while others of the same way are under way
+    s = comm.allreduce(np.sum(z))
+    gone.Wait()
+    return s
+
+
 def asked(comm, x):
     request = comm.Isend(x, (comm.rank + 1) % comm.size)
     while not MPI.Request.Testall([request]):  # wait instead
@@ -144,4 +155,4 @@ def asked(comm, x):
 ALL = (pickled, one_sided, where_largest, not_waited, between, beyond, small_types, read_at_once, in_pieces,
        made_by_data, scattered_in_place, largest_complex, beyond_the_rows, typed_twice, typed_counts,
        more_than_there_is,
-       structures, turned_order, of_two_kinds, answered_at_once, asked)
+       structures, turned_order, of_two_kinds, answered_at_once, of_one_way, asked)

@@ -76,9 +76,9 @@ def exchange(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue
 
 def begun(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue, Value, Value]],
           incoming: Sequence[tuple[ViewValue, Value, Value]], status: Value = None,
-          apart: bool = False) -> Begun | None:
+          apart: bool = False, beside: bool = False) -> Begun | None:
     """The same up to what is done with what has come. apart: it comes to rooms of its own, so that nothing touches it
-    before."""
+    before. beside: as of `emit_message`."""
     outgoing, incoming = ([m for m in some if not is_nobody(m[1])] for some in (outgoing, incoming))
     if not outgoing and not incoming:
         return None
@@ -98,7 +98,7 @@ def begun(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue, V
     outs = (*(p.view for p in places), *([record] if record is not None else []))
     more = {SHORT: True} if short else {}
     ins = (*(m[0].view for m in outgoing), to, frm)
-    emit_message(ctx, outs, ins, kind=EXCHANGE, record=wild, dtype=dtype, **more)
+    emit_message(ctx, outs, ins, beside, kind=EXCHANGE, record=wild, dtype=dtype, **more)
 
     def arrive() -> None:
         if record is not None and status is not None and into:

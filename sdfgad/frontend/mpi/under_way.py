@@ -9,8 +9,10 @@ from typing import Any
 from sdfgad.frontend.mpi.messages import begun, size_of
 from sdfgad.frontend.mpi.nobody import is_nobody
 from sdfgad.frontend.mpi.status import TransferRecord
+from sdfgad.frontend.state.attempts import AssumptionFailed
 from sdfgad.frontend.state.context import Context
 from sdfgad.frontend.state.mail import PostedMessage
+from sdfgad.frontend.state.values import is_number
 from sdfgad.ir.messages import POSTED, is_message
 from sdfgad.ranks import handle_of
 
@@ -39,14 +41,69 @@ def others_under_way(ctx: Context, communicator: Any) -> bool:
     return True
 
 
-def go_at_wait(ctx: Context) -> None:
-    """What is posted and not yet under way goes, and what has come goes to its places."""
+def kept_for_later(ctx: Context, lost: Sequence[PostedMessage]) -> None:
+    """Requests that have gone with the wait for others, while something has been sent before their own one: the
+    function is translated again, and they stay under way from that wait to theirs."""
+    for one in lost:
+        if one.run is None and not _is_kept(ctx, one):
+            raise AssumptionFailed(_line_of(one))
+
+
+def _line_of(one: PostedMessage) -> str:
+    """No name of a container."""
+    return f"request of {one.source.file}:{one.source.line}" if one.source else "request"
+
+
+def _is_kept(ctx: Context, one: PostedMessage) -> bool:
+    return _line_of(one) in ctx.builder.assumed.fragile
+
+
+def go_at_wait(ctx: Context, mine: Sequence[PostedMessage]) -> None:
+    """What is posted and not yet under way goes, and what has come goes to its places. mine: what is waited for here;
+    others may be for a wait behind the next message."""
     builder, mail = ctx.builder, ctx.builder.mail
+    kept = [r for r in mail.posted if r not in mine and (r in mail.flying or _is_kept(ctx, r))]
+    if kept and all(r.run is None for r in mail.posted) and not any(r in mail.flying for r in mine):
+        _go_beside(ctx, mine, kept)
+        return
     builder.mail = replace(mail, posted=())
     go(ctx, [r for r in mail.posted if r not in mail.flying])
     for arrive in builder.mail.arrivals:
         arrive()
     builder.mail = replace(builder.mail, gone=mail.posted, flying=(), arrivals=(), group=0)
+
+
+def _go_beside(ctx: Context, mine: Sequence[PostedMessage], kept: Sequence[PostedMessage]) -> None:
+    """The messages of a wait, while others are under way, from before it until another message has been waited for.
+
+    s = Isend(x) ; r = Irecv(y) ; r.Wait() ; t = allreduce(z) ; s.Wait()
+        ->   start x ; exchange y ; t = allreduce(z) ; finish x
+
+    The transposed sweep starts what comes back for x before all of these. So a message that goes the same way as one of
+    x, and has its tag, would change places with it there: it is kept, too, or refused if it is waited for here.
+    """
+    builder, mail = ctx.builder, ctx.builder.mail
+    now = [r for r in mail.posted if r not in kept]
+    changed = [r for r in now if any(_may_be_taken_for(r, other) for other in kept)]
+    if changed and changed[0] not in mine:
+        raise AssumptionFailed(_line_of(changed[0]))
+    if changed:
+        raise ctx.refuse("a wait for some messages while others of the same way are under way",
+                         "wait for all of them at once", "SG107")
+    if not mail.flying:
+        builder.mail = replace(mail, group=len(mail.given) + 1, placed=0)
+    builder.mail = replace(builder.mail, posted=())
+    go(ctx, [r for r in kept if r not in mail.flying], True)
+    with _group(ctx, True):
+        _exchanged(ctx, now, beside=True)
+    builder.mail = replace(builder.mail, posted=tuple(kept), flying=tuple(kept), gone=tuple(now))
+
+
+def _may_be_taken_for(one: PostedMessage, other: PostedMessage) -> bool:
+    if one.incoming is not other.incoming or is_nobody(one.peer) or is_nobody(other.peer):
+        return False
+    pairs = ((one.peer, other.peer), (one.tag, other.tag))
+    return not any(is_number(a) and is_number(b) and int(a) != int(b) and min(int(a), int(b)) >= 0 for a, b in pairs)
 
 
 def go(ctx: Context, posted: Sequence[PostedMessage], apart: bool = False) -> None:
@@ -68,11 +125,11 @@ def go(ctx: Context, posted: Sequence[PostedMessage], apart: bool = False) -> No
                                  " time", "wait for those of one kind first", "SG107")
 
 
-def _exchanged(ctx: Context, posted: Sequence[PostedMessage], apart: bool) -> None:
+def _exchanged(ctx: Context, posted: Sequence[PostedMessage], apart: bool = False, beside: bool = False) -> None:
     places = [r.buffer if r.brings is None else r.brings.found() for r in posted]
     given = [(r.incoming, (place, r.peer, r.tag)) for r, place in zip(posted, places, strict=True) if place is not None]
     going = begun(ctx, posted[0].communicator, [m for into, m in given if not into], [m for into, m in given if into],
-                  apart=apart)
+                  apart=apart, beside=beside)
     if going is None:
         return
     if apart:

@@ -14,7 +14,7 @@ from sdfgad.frontend.mpi.messages import numbers_of, size_of, source_of, tag_of,
 from sdfgad.frontend.mpi.nobody import is_nobody, may_be_nobody
 from sdfgad.frontend.mpi.objects import brought
 from sdfgad.frontend.mpi.status import TransferRecord, show_status
-from sdfgad.frontend.mpi.under_way import go_at_wait
+from sdfgad.frontend.mpi.under_way import go_at_wait, kept_for_later
 from sdfgad.frontend.state.context import Context
 from sdfgad.frontend.state.mail import PersistentMessage, PostedMessage
 from sdfgad.frontend.state.values import ListValue, Value
@@ -41,11 +41,12 @@ def wait_for(ctx: Context, requests: Sequence[Value], first: PostedMessage | Non
     mine = [r for r in active if r is not None and r not in builder.mail.given]
     here, mail = tuple(builder.regions), builder.mail
     lost = [r for r in mine if r not in mail.posted and r not in mail.gone]
+    kept_for_later(ctx, lost)
     if lost or any(r.region != here for r in (*mine, *mail.posted)):
         raise ctx.refuse("a wait that is not in the same block as its request, or not the first one behind it",
                          "post and wait in one block, and wait for all requests before the next message", "SG107")
     if any(r in mail.posted for r in mine):
-        go_at_wait(ctx)
+        go_at_wait(ctx, mine)
     given = mine if first is None else [first]
     builder.mail = replace(builder.mail, given=(*mail.given, *given), due=tuple(
         r for r in (*mail.due, *mine) if r not in given))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from sdfgad.analysis.elements.access import Access, Site, overlap_in, range_accesses
 from sdfgad.analysis.elements.dependence import READ, touches
@@ -24,6 +25,7 @@ from sdfgad.codegen.cuda.work import (
     DeviceKernel,
     Look,
     Part,
+    PointWork,
     Side,
     ThreadLoop,
     accesses,
@@ -99,13 +101,33 @@ def join(first: DeviceKernel, other: DeviceKernel, around: Around) -> DeviceKern
 
 def _with_rim(first: DeviceKernel, other: DeviceKernel, around: Around) -> DeviceKernel | None:
     """The same, where one of them is over the rim of what the other one writes."""
-    if len(first.box) < len(other.box):
-        rim = lifted(first, other)
-        made = rim and join(rim, other, around)
-    else:
-        rim = lifted(other, first)
-        made = rim and join(first, rim, around)
+    ahead = len(first.box) < len(other.box)
+    small, large = (first, other) if ahead else (other, first)
+    rim = lifted(small, large)
+    if rim is None or not _apart_on_rims(rim, len(large.box) - len(small.box), around.path):
+        return None
+    made = join(rim, large, around) if ahead else join(large, rim, around)
     return replace(made, pieced=True) if made else None
+
+
+def _apart_on_rims(rim: DeviceKernel, count: int, path: tuple[Range, ...]) -> bool:
+    """Whether the parts of a lifted kernel may run in several threads, as those of different rims do: one thread went
+    through all of them before, in the order of the program. count: new sides, which come first in each part.
+
+    u[1, j] = f(j) ; v[2, j] = u[1, j]   ->   row 1 in one thread, row 2 in another one, which may be the first
+    """
+    variables = [s.var for s in rim.box]
+    return not any(one.domain[:count] != other.domain[:count] and meet((a,), (b,), path, variables)
+                   for (one, a), (other, b) in combinations(_one_by_one(rim.parts), 2))
+
+
+def _one_by_one(parts: Sequence[Part]) -> Iterator[tuple[PointWork, Part]]:
+    """Each map of parts, alone, and within the loops around it."""
+    for part in parts:
+        if isinstance(part, ThreadLoop):
+            yield from ((work, ThreadLoop(part.range, (inner,))) for work, inner in _one_by_one(part.parts))
+        else:
+            yield part, part
 
 
 def _around(first: tuple[Side, ...], other: tuple[Side, ...]) -> tuple[Side, ...] | None:

@@ -130,6 +130,23 @@ def test_rims_of_what_a_thread_goes_through() -> None:
         np.testing.assert_allclose(sdfgad.grad(through_rows)(X.copy()), expected, rtol=1e-12)
 
 
+def rows_in_turn(a: np.ndarray, b: np.ndarray) -> float:
+    """What comes back to a row, and what it then gives to rows of others, are rims of different arrays."""
+    a[3, 1:-1] += 0.1 * (a[0, 2:] - a[0, 1:-1] * a[0, 2:])
+    a[1] = np.where(b[2] > 0.5, a[1] * 0.9, a[3] * b[2])
+    b[3, 1:-1] += 0.1 * (a[1, 1:-1] - a[2, 2:] * b[3, :-2])
+    return np.sum(a * b)
+
+
+def test_parts_of_one_thread_on_different_rims_stay_in_turn() -> None:
+    """Threads of two rows touched one element, and the gradient depended on which was first."""
+    given = np.random.default_rng(5).random((2, 4, 300))
+    expected = sdfgad.grad(rows_in_turn)(*given.copy())
+    with changed(device=replace(USUAL, rounds=0)), running_here(), in_order(1):
+        for found, there in zip(sdfgad.grad(rows_in_turn)(*given.copy()), expected, strict=True):
+            np.testing.assert_allclose(found, there, rtol=1e-12)
+
+
 @pytest.fixture(scope="module", params=["host", "blocks", "block"])
 def right(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Sound:
     """Loops of the host, of all blocks together, and of one block."""

@@ -119,8 +119,6 @@ def lookup(ctx: Context, name: str) -> Value:
         if name in outer.names:
             return outer.names[name]
         outer = outer.enclosing
-    if (found := ctx.builder.held.modules.find(frame.code.globals, name)) is not None and name not in frame.code.cells:
-        return found.now
     for place in (frame.code.cells, frame.code.globals):
         if name in place:
             return found_outside(ctx, place, name, place[name])

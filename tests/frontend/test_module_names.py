@@ -1,6 +1,7 @@
 """`global` statements: names of modules that functions assign."""
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -72,7 +73,15 @@ def found_when_asked(x):
     return np.sum(FOUND(x))
 
 
-@pytest.mark.parametrize("program", [nested, in_loops_and_branches, counted_and_put_back, found_when_asked])
+def looked_at_in_other_ways(x):
+    with mode("twice"):
+        from tests.frontend.test_module_names import MODE as now
+        y = x * (2.0 if sys.modules[__name__].MODE == now == getattr(sys.modules[__name__], "MODE") else 3.0)
+    return np.sum(y * (1.0 if now == "twice" and sys.modules[__name__].MODE == "plain" else 5.0))
+
+
+@pytest.mark.parametrize("program", [nested, looked_at_in_other_ways, in_loops_and_branches, counted_and_put_back,
+                                     found_when_asked])
 def test_names_that_are_put_back(program: Callable[..., Any]) -> None:
     before = parse(program, (X,))
     check_both_modes(program, (X,))

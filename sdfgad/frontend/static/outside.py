@@ -1,7 +1,7 @@
 """Values of the Python program around the translated function."""
 from __future__ import annotations
 
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,11 @@ def outside(ctx: Context, value: Any, label: str) -> Value:
 
 
 def found_outside(ctx: Context, place: Any, name: str, value: Any) -> Value:
-    """`value`, found in a scope or object outside under `name`, which later calls look up again."""
+    """`value`, found in a scope or object outside under `name`, which later calls look up again. Of a name of a
+    module that the program has assigned, what it is now."""
+    assigned = ctx.builder.held.modules.find(vars(place) if isinstance(place, ModuleType) else place, name)
+    if assigned is not None:
+        return assigned.now
     ctx.surroundings.note(place, name, value)
     return outside(ctx, value, name)
 

@@ -202,9 +202,11 @@ def _of_user(kind: type) -> bool:
 def _certain(body: Sequence[ast.stmt], line: int) -> bool:
     """Whether all that stands in this line is done once, in order: what failed in it fails in every run.
 
-    Loops, branches and comprehensions are translated several times, or for all of their runs at once.
+    Loops, branches and comprehensions are translated several times, or for all of their runs at once; what a loop goes
+    over is asked once.
     """
-    around = [s for s in body if s.lineno <= line <= (s.end_lineno or line)]
+    around = [ast.Expr(s.iter) if isinstance(s, ast.For) and isinstance(s.target, ast.Name) and line < s.body[0].lineno
+              else s for s in body if s.lineno <= line <= (s.end_lineno or line)]
     return bool(around) and all(isinstance(s, (*_SIMPLE, *_IMPORTS)) for s in around) and not any(
         isinstance(n, _REPEATED) for s in around for n in ast.walk(s))
 

@@ -203,6 +203,30 @@ def near_zero(e):
     return e
 
 
+def of_one_or_many(v, n):
+    """What asks forgiveness where others ask for the class."""
+    try:
+        count = len(v)
+    except TypeError:
+        count = 1
+    try:
+        total = 0.0
+        for e in v:
+            total += np.sin(e)
+    except TypeError:
+        total = v * v
+    try:
+        count += len(n)
+    except (TypeError, AttributeError):
+        count += n
+    return total * count
+
+
+def test_numbers_have_no_length_and_no_items() -> None:
+    check_both_modes(lambda v: np.sum(of_one_or_many(v, 2)) + of_one_or_many(v[0], v[1] > 0) + of_one_or_many(2.0, 1),
+                     (V6,))
+
+
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_flags_of_the_run_select_all_or_nothing(sign: float) -> None:
     def rows(v):

@@ -41,6 +41,7 @@ from sdfgad.frontend.state.values import (
     SelectedColumns,
     Value,
     ViewValue,
+    is_int,
     is_number,
 )
 from sdfgad.ir.expr import Expr, const
@@ -288,7 +289,7 @@ def length(ctx: Context, value: Value) -> Value:
     """`len(...)`."""
     if isinstance(value, ArrayValue):
         if not value.shape:
-            raise ctx.refuse("the length of a number", code="SG102")
+            raise ctx.raises(TypeError, "the length of a number", code="SG102")
         return int_value(value.shape[0])
     if isinstance(value, Masked) and value.first is not None:
         return value.first
@@ -305,4 +306,5 @@ def length(ctx: Context, value: Value) -> Value:
     value = value.items if isinstance(value, SetValue) else value
     if isinstance(value, (tuple, list, str, range, dict, set, frozenset)):
         return len(value)
-    raise ctx.refuse(f"the length of {describe(value)}", code="SG102")
+    told = f"the length of {describe(value)}", "", "SG102"
+    raise ctx.raises(TypeError, *told) if is_int(value) or is_number(value) else ctx.refuse(*told)

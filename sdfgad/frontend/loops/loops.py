@@ -44,7 +44,18 @@ from sdfgad.frontend.state.attempts import UNROLL_TRIPS
 from sdfgad.frontend.state.context import BREAK, CONTINUE, RETURN, Context, held
 from sdfgad.frontend.state.keyed import SetValue
 from sdfgad.frontend.state.sharing import SharingRefusal
-from sdfgad.frontend.state.values import Entries, Grown, IntValue, Iterated, ListValue, Record, Rows, Value
+from sdfgad.frontend.state.values import (
+    Entries,
+    Grown,
+    IntValue,
+    Iterated,
+    ListValue,
+    Record,
+    Rows,
+    Value,
+    is_int,
+    is_number,
+)
 from sdfgad.frontend.static.settled import ChangingRefusal, Endless, GrowingRefusal, taken
 from sdfgad.frontend.syntax.liveness import assigned, has_exit
 from sdfgad.ir.index import Ix, elem, ix
@@ -82,7 +93,8 @@ def _run_over(ctx: Context, stmt: ast.For, iterable: Value, bind: Callable[[ast.
     if isinstance(iterable, Endless):
         raise ctx.refuse("a loop over an iterator without an end", "loop over range(n), or zip(range(n), ...)", "SG102")
     if rows is None:
-        raise ctx.refuse(f"a loop over {describe(iterable)}", "loop over a range, an array, a tuple or a list", "SG102")
+        told = f"a loop over {describe(iterable)}", "loop over a range, an array, a tuple or a list", "SG102"
+        raise ctx.raises(TypeError, *told) if is_int(iterable) or is_number(iterable) else ctx.refuse(*told)
     seen = [ctx.frame.names.get(n.id) for n in written_out(stmt.iter) if isinstance(n, ast.Name)]
     if any(isinstance(v, Grown) and any(v is w for w in seen) for v in lists_of(ctx, stmt)):
         raise ctx.refuse(AHEAD, PLACES, "SG102")

@@ -65,14 +65,14 @@ solution, and raises where there is none. Loops may make arrays longer or shorte
 may be made inside, too (`from_rotvec`, `from_quat`, `from_euler`, `from_matrix`, `identity`; `as_...`, `apply`, `inv`,
 `magnitude`, `*`); what SciPy answers with a ValueError when data say so is an ArithmeticError, as are Euler angles at a
 gimbal lock. Interpolants made outside may be called (`CubicSpline`, `PchipInterpolator`, `Akima1DInterpolator`,
-`PPoly`, `BSpline`, `interp1d` of the kind "linear"), their derivatives too (`spline(x, 1)`); `CubicSpline`,
-`make_interp_spline` of degree 3 and 1 and a linear `interp1d` may be made inside, with knots and values that are
-differentiated. Polynomials that are objects of NumPy (`np.poly1d`, `Polynomial`, `Chebyshev`, ...) may be called where
-they are made outside. Of `scipy.stats`, `pdf` and `logpdf` of norm, t, cauchy, laplace, logistic, expon, uniform,
-gamma, chi2, invgamma, lognorm, pareto, rayleigh, weibull_min, halfnorm, beta, multivariate_normal and dirichlet are
-understood, `pmf` and `logpmf` of poisson, binom and bernoulli, `cdf` and `sf` of most of them; `ppf` of norm, laplace,
-logistic, cauchy, expon, uniform, lognorm, pareto, rayleigh and weibull_min; `logcdf` and `logsf` where there is `cdf`
-or `sf`; of norm also `isf`. Distributions may be frozen inside, those of one number outside, too.
+`PPoly`, `BSpline`, `interp1d`), their derivatives too (`spline(x, 1)`); `CubicSpline`, `make_interp_spline` of degree 3
+and 1 and `interp1d` of the kinds "linear", "cubic", "nearest", "previous" and "next" may be made inside, with knots and
+values that are differentiated. Polynomials that are objects of NumPy (`np.poly1d`, `Polynomial`, `Chebyshev`, ...) may
+be called where they are made outside. Of `scipy.stats`, `pdf` and `logpdf` of norm, t, cauchy, laplace, logistic,
+expon, uniform, gamma, chi2, invgamma, lognorm, pareto, rayleigh, weibull_min, halfnorm, beta, multivariate_normal and
+dirichlet are understood, `pmf` and `logpmf` of poisson, binom and bernoulli, `cdf` and `sf` of most of them; `ppf` of
+norm, laplace, logistic, cauchy, expon, uniform, lognorm, pareto, rayleigh and weibull_min; `logcdf` and `logsf` where
+there is `cdf` or `sf`; of norm also `isf`. Distributions may be frozen inside, those of one number outside, too.
 
 Arguments that are only read may share memory, and each has its own partial derivative. One that the function updates
 may share none, neither with another argument nor with an array from outside.

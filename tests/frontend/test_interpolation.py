@@ -27,7 +27,10 @@ OUTSIDE = {
     "pieces": interpolate.PPoly(np.sin(np.arange(18.0)).reshape(3, 6), KNOTS),
     "lines": interp1d(KNOTS, VALUES, fill_value="extrapolate"),
     "filled": interp1d(KNOTS, VALUES, bounds_error=False, fill_value=(1.0, 2.0)),
-    "not filled": interp1d(KNOTS, VALUES, bounds_error=False)}
+    "not filled": interp1d(KNOTS, VALUES, bounds_error=False),
+    **{f"{kind}, {end}": interp1d(KNOTS[::-1], VALUES, kind=kind, bounds_error=False, fill_value=fill)
+       for kind in ("cubic", "nearest", "previous", "next")
+       for end, fill in (("lines", "extrapolate"), ("filled", (1.0, 2.0)))}}
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
@@ -60,11 +63,23 @@ def test_others_made_inside():
     check(run, KNOTS.copy(), VALUES.copy(), TWO.copy(), BEYOND[:-1].copy(), INSIDE.copy(), rtol=1e-11)
 
 
+@pytest.mark.parametrize("kind", ["cubic", 3, "nearest", "previous", "next"])
+def test_other_kinds_of_interp1d_made_inside(kind):
+    halves = (KNOTS[1:] + KNOTS[:-1]) / 2
+
+    def run(k, y, x, inside):
+        return (interp1d(k, y, kind=kind)(inside), interp1d(k[::-1], y, kind, fill_value="extrapolate")(x),
+                interp1d(k, y, kind, bounds_error=False, fill_value=(x[2], 5.0))(x), interp1d(k, y, kind=kind)(k))
+
+    check(run, KNOTS.copy(), VALUES.copy(), BEYOND[:-1].copy(), np.concatenate((INSIDE, halves)), rtol=1e-11)
+
+
 def test_derivatives():
     """With respect to knots, values and places."""
     def run(k, y, x):
         spline = CubicSpline(k, y)
         total = np.sum(spline(x) ** 2) + np.sum(spline(x, 1) * x) + np.sum(interp1d(k, y)(x) ** 2)
+        total += np.sum(interp1d(k, y, "cubic")(x) * interp1d(k, y, "nearest")(x))
         return total + np.sum(np.sin(OUTSIDE["monotone"](x)))
 
     places = INSIDE + 0.013
@@ -99,7 +114,8 @@ def test_what_changes_between_calls():
     lambda x: CubicSpline(KNOTS, x)(x),
     lambda x: CubicSpline(KNOTS, VALUES),
     lambda x: make_interp_spline(KNOTS, VALUES, k=2)(x),
-    lambda x: interp1d(KNOTS, VALUES, kind="cubic")(x),
+    lambda x: interp1d(KNOTS, VALUES, kind="quadratic")(x),
+    lambda x: interp1d(KNOTS[:3], VALUES[:3], kind="cubic")(x),
     lambda x: interpolate.PchipInterpolator(KNOTS, VALUES, axis=1)(x),
     lambda x: OUTSIDE["cubic"](x, x[0]),
 ], ids=lambda program: f"line {program.__code__.co_firstlineno}")

@@ -33,14 +33,15 @@ class Piecewise(Opaque):
 
 
 @dataclass(frozen=True, eq=False)
-class PolygonalLine(Opaque):
-    """PolygonalLine between knots, which need not be in order; `strict`: beyond the ends is an error."""
+class ThroughPoints(Opaque):
+    """What `interp1d` makes of points, which need not be in order; `strict`: beyond the ends is an error."""
 
     knots: Value
     values: Value
     below: Value
     above: Value
     strict: bool
+    kind: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ def polynomial(ctx: Context, made: Any, x: Value) -> Value:
 def is_interpolant(value: Value) -> bool:
     """Whether a call of this value interpolates."""
     form = type(value)
-    made_here = isinstance(value, (Piecewise, PolygonalLine, OnGrid))
+    made_here = isinstance(value, (Piecewise, ThroughPoints, OnGrid))
     return made_here or form.__module__.startswith("scipy.interpolate") and (
         form.__name__ in (*_PIECES, "BSpline", "interp1d"))
 
@@ -89,10 +90,10 @@ def call(ctx: Context, interpolant: Value, x: Value, nu: Value = 0, extrapolate:
     if isinstance(interpolant, OnGrid):
         on = interpolant
         return ctx.invoke(ctx, bodies.on_grid, [on.grids, on.values, x, on.strict, on.outside], {})
-    found = interpolant if isinstance(interpolant, (Piecewise, PolygonalLine)) else _of_outside(ctx, interpolant)
-    if isinstance(found, PolygonalLine):
-        return ctx.invoke(ctx, bodies.on_lines,
-                          [found.knots, found.values, x, found.below, found.above, found.strict], {})
+    found = interpolant if isinstance(interpolant, (Piecewise, ThroughPoints)) else _of_outside(ctx, interpolant)
+    if isinstance(found, ThroughPoints):
+        return ctx.invoke(ctx, bodies.through_points, [
+            found.knots, found.values, x, found.below, found.above, found.strict, found.kind], {})
     if not is_number(nu) or nu != int(nu) or nu < 0:
         raise ctx.refuse(f"the derivative of order {describe(nu)} of an interpolant", _HELP, "SG101")
     beyond = found.extrapolate if extrapolate is None else extrapolate
@@ -100,9 +101,9 @@ def call(ctx: Context, interpolant: Value, x: Value, nu: Value = 0, extrapolate:
     return ctx.invoke(ctx, bodies.evaluated, [found.coefficients, found.knots, x, int(nu), beyond], {})
 
 
-def _of_outside(ctx: Context, made: Any) -> Piecewise | PolygonalLine:
+def _of_outside(ctx: Context, made: Any) -> Piecewise | ThroughPoints:
     if type(made).__name__ == "interp1d":
-        return _lines_of_outside(ctx, made)
+        return _points_of_outside(ctx, made)
     if type(made).__name__ == "BSpline":
         key = ("pieces", id(made))
         if key not in ctx.hints:
@@ -115,13 +116,27 @@ def _of_outside(ctx: Context, made: Any) -> Piecewise | PolygonalLine:
     return Piecewise(found_outside(ctx, made, "c", made.c), found_outside(ctx, made, "x", made.x), beyond)
 
 
-def _lines_of_outside(ctx: Context, made: Any) -> PolygonalLine:
-    if made._kind != "linear" or made.y.ndim > 1:
-        raise ctx.refuse(f"interp1d of the kind {made._kind!r} through {describe(made.y)}", _HELP, "SG101")
-    below, above = (None if made._extrapolate else float(np.ravel(getattr(made, f"_fill_value_{side}"))[0])
-                    for side in ("below", "above"))
-    return PolygonalLine(found_outside(ctx, made, "x", made.x), found_outside(ctx, made, "y", made.y), below, above,
-                 bool(made.bounds_error))
+def _points_of_outside(ctx: Context, made: Any) -> ThroughPoints:
+    if made.y.ndim > 1:
+        raise ctx.refuse(f"interp1d through {describe(made.y)}", _HELP, "SG101")
+    kind = _kind(ctx, made._spline.k if made._kind == "spline" else made._kind, made.x.shape[0])
+    below, above = _BEYOND.get(kind, (None, None)) if made._extrapolate else (
+        float(np.ravel(getattr(made, f"_fill_value_{side}"))[0]) for side in ("below", "above"))
+    return ThroughPoints(found_outside(ctx, made, "x", made.x), found_outside(ctx, made, "y", made.y), below, above,
+                         bool(made.bounds_error), kind)
+
+
+_BEYOND: Mapping[str, tuple[Value, Value]] = MappingProxyType({"previous": (np.nan, None), "next": (None, np.nan)})
+"""What stands below and above points where something is to go on and has nothing to go on from."""
+
+
+def _kind(ctx: Context, kind: Value, count: int) -> str:
+    """The kind of `interp1d`, by its name."""
+    known = {1: "linear", 3: "cubic"}.get(kind, kind)
+    if known not in ("linear", "cubic", "nearest", "previous", "next") or known == "cubic" and count < 4:
+        raise ctx.refuse(f"interp1d of the kind {kind!r} through {count} points",
+                         'use kind="linear" or, through at least four points, "cubic"', "SG101")
+    return str(known)
 
 
 def cubic_spline(ctx: Context, x: Value, y: Value, axis: Value = 0, bc_type: Value = "not-a-knot",
@@ -156,20 +171,21 @@ def interpolating_spline(ctx: Context, x: Value, y: Value, k: Value = 3, t: Valu
     return Piecewise(ctx.invoke(ctx, bodies.linear_pieces, [knots, values], {}), knots, True)
 
 
-def lines(ctx: Context, x: Value, y: Value, kind: Value = "linear", axis: Value = -1, copy: Value = True,
-          bounds_error: Value = None, fill_value: Value = None, assume_sorted: Value = False) -> Value:
-    """`scipy.interpolate.interp1d` of the kind "linear" through numbers."""
-    knots, values = _points(ctx, x, y, False)
-    if kind not in ("linear", 1) or values.ndim != 1:
-        raise ctx.refuse(f"interp1d of the kind {kind!r} through {describe(values)}", _HELP, "SG101")
+def through_points(ctx: Context, x: Value, y: Value, kind: Value = "linear", axis: Value = -1, copy: Value = True,
+                   bounds_error: Value = None, fill_value: Value = None, assume_sorted: Value = False) -> Value:
+    """`scipy.interpolate.interp1d` through numbers."""
+    knots, values = _points(ctx, x, y, kind in ("cubic", 3))
+    if values.ndim != 1:
+        raise ctx.refuse(f"interp1d through {describe(values)}", _HELP, "SG101")
+    kind = _kind(ctx, kind, knots.shape[0].const or 0)
     if isinstance(fill_value, str):
         if fill_value != "extrapolate" or bounds_error:
             raise ctx.refuse(f"interp1d with fill_value={fill_value!r}", _HELP, "SG101")
-        return PolygonalLine(knots, values, None, None, False)
+        return ThroughPoints(knots, values, *_BEYOND.get(kind, (None, None)), False, kind)
     strict = fill_value is None if bounds_error is None else bool(bounds_error)
     ends = fill_value if isinstance(fill_value, tuple) and len(fill_value) == 2 else (fill_value, fill_value)
     below, above = (np.nan if e is None else e for e in ends)
-    return PolygonalLine(knots, values, below, above, strict)
+    return ThroughPoints(knots, values, below, above, strict, kind)
 
 
 def _points(ctx: Context, x: Value, y: Value, double: bool) -> tuple[Any, Any]:
@@ -228,7 +244,7 @@ def _rising(ctx: Context, places: Value) -> Value:
 
 
 MAKERS: Mapping[str, Callable[..., Value]] = MappingProxyType({
-    "CubicSpline": cubic_spline, "make_interp_spline": interpolating_spline, "interp1d": lines,
+    "CubicSpline": cubic_spline, "make_interp_spline": interpolating_spline, "interp1d": through_points,
     "PchipInterpolator": _cubics(bodies.monotone_pieces, True), "CubicHermiteSpline": hermite_spline,
     "Akima1DInterpolator": _cubics(bodies.akima_pieces, False), "RegularGridInterpolator": grid})
 """What SciPy makes interpolants with, by name."""

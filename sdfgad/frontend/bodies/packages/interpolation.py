@@ -89,8 +89,8 @@ def linear_pieces(x, y):
     return np.stack(((y[1:] - y[:-1]) / np.reshape(x[1:] - x[:-1], (-1,) + (1,) * (y.ndim - 1)), y[:-1]))
 
 
-def on_lines(knots, values, x, below, above, strict):
-    """Lines between knots. below, above: what stands beyond the ends, None where the lines go on; strict: an error."""
+def through_points(knots, values, x, below, above, strict, kind):
+    """Lines, a spline or steps. below, above: what stands beyond the ends, None where they go on; strict: an error."""
     order = np.argsort(knots)
     places, rows = knots[order], values[order]
     at = np.asarray(x) * 1.0
@@ -99,11 +99,22 @@ def on_lines(knots, values, x, below, above, strict):
             raise _OUT_OF_RANGE("A value in x_new is below the interpolation range.")
         if np.any(at > places[-1]):
             raise _OUT_OF_RANGE("A value in x_new is above the interpolation range.")
-    found = evaluated(linear_pieces(places, rows), places, at, 0, True)
+    found = _of_kind(places, rows, at, kind)
     across = np.reshape(at, at.shape + (1,) * (rows.ndim - 1))
     if below is not None:
         found = np.where(across < places[0], below, found)
     return found if above is None else np.where(across > places[-1], above, found)
+
+
+def _of_kind(places, rows, at, kind):
+    if kind == "previous":
+        return rows[np.maximum(np.searchsorted(places, at, "right") - 1, 0)]
+    if kind == "next":
+        return rows[np.minimum(np.searchsorted(places, at, "left"), places.shape[0] - 1)]
+    if kind == "nearest":
+        return rows[np.searchsorted(places[1:] / 2.0 + places[:-1] / 2.0, at, "left")]
+    pieces = cubic_spline(places, rows, None, None) if kind == "cubic" else linear_pieces(places, rows)
+    return evaluated(pieces, places, at, 0, True)
 
 
 def hermite_pieces(x, y, slopes):
@@ -188,5 +199,5 @@ def interpn(points, values, xi, method="linear", bounds_error=True, fill_value=n
     return on_grid(points, values, xi, bounds_error, fill_value)
 
 
-PARTS = (evaluated, cubic_spline, linear_pieces, on_lines, hermite_pieces, monotone_pieces, akima_pieces, on_grid)
+PARTS = (evaluated, cubic_spline, linear_pieces, through_points, hermite_pieces, monotone_pieces, akima_pieces, on_grid)
 """What rules run here in place of a call."""

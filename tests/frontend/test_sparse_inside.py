@@ -91,6 +91,13 @@ def sp_2d(x):
     return np.sum(sla.spsolve(A.tocsr(), k) ** 2)
 
 
+def sp_asked(x):
+    total = 0.0
+    for M in (ss.diags(x), C0, np.outer(x, x), x, 3.0):
+        total += np.sum((M @ x) ** 2) if ss.issparse(M) else np.sum(M) * x[1]
+    return total
+
+
 def sp_csrarr(x):
     A = ss.csr_array((x, (np.array([0, 1, 2, 0, 1, 2]), np.array([1, 2, 0, 0, 0, 2]))), shape=(3, 3))
     return np.sum((A.T @ (A @ x[:3])) ** 2) + np.sum(A.diagonal() ** 2)
@@ -189,7 +196,7 @@ def test_numbers_that_are_shown_elsewhere_are_refused(program: Callable[..., Any
 
 
 @pytest.mark.parametrize("program", [sp_diags, sp_diags2, sp_coo, sp_eye, sp_kron, sp_const, sp_solve, sp_solve2,
-    sp_mixed, sp_loop, sp_2d, sp_csrarr, sp_spd, sp_offsets, sp_copies, sp_scaled, freqz2, roots])
+    sp_mixed, sp_loop, sp_2d, sp_asked, sp_csrarr, sp_spd, sp_offsets, sp_copies, sp_scaled, freqz2, roots])
 def test_values_and_derivatives(program: Callable[..., Any]) -> None:
     check_both_modes(program, (X,))
 

@@ -219,6 +219,7 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         ("scipy.linalg", functions_of_matrices, functions_of_matrices.NAMES)) for n in names} | {
     **{("scipy.spatial", f"Rotation.{n}"): getattr(rotations, n) for n in rotations.NAMES},
     **{("scipy.sparse", n): getattr(sparse_matrices, n) for n in sparse_matrices.NAMES},
+    ("scipy", "issparse"): sparse_matrices.issparse,
     ("scipy.stats", "__call__"): families.with_parameters,
     ("scipy.interpolate", "interpn"): interpolation.interpn, ("scipy.ndimage", "sum"): images.sum_labels,
     ("scipy.signal", "convolve"): filters.convolve_all, ("scipy.signal", "correlate"): filters.correlate_all})

@@ -248,6 +248,10 @@ def kron(A, B, format=None):
     return EntryMatrix(np.ravel(A.numbers[:, None] * B.numbers), row, col, shape, A.matrix)
 
 
+def issparse(x):
+    return isinstance(x, EntryMatrix) or hasattr(x, "tocsr")
+
+
 NAMES = ("csr_matrix", "csr_array", "csc_matrix", "csc_array", "coo_matrix", "coo_array", "diags", "diags_array",
          "spdiags", "kron")
 

@@ -12,7 +12,7 @@ from sdfgad.frontend.branches.branches import run_branches
 from sdfgad.frontend.elements.caught import NUMBER, Watch, passed
 from sdfgad.frontend.elements.elementwise import BOOL
 from sdfgad.frontend.loops.exits import guarded
-from sdfgad.frontend.state.context import EXITS, Context, restore_contents
+from sdfgad.frontend.state.context import EXITS, Context, Raised, restore_contents
 from sdfgad.frontend.state.values import RunText
 from sdfgad.frontend.static.ignored import CHANGES
 from sdfgad.frontend.syntax.liveness import assigned, has_exit
@@ -42,7 +42,7 @@ def run_try(ctx: Context, stmt: ast.Try) -> None:
     except UnsupportedError as error:
         found = ctx.raised
         here = found is not None and found.refusal is error and found.frame is frame and found.depth == depth
-        if found is None or not here or not _certain(stmt.body, found.line):
+        if found is None or not here or not _certain(stmt.body, found):
             raise
         handler = next((h for h, kinds in handlers if issubclass(found.kind, kinds)), None)
         if handler is None:
@@ -199,14 +199,15 @@ def _of_user(kind: type) -> bool:
     return kind is Exception or issubclass(kind, Exception) and home not in ("builtins", "numpy", "scipy", "sdfgad")
 
 
-def _certain(body: Sequence[ast.stmt], line: int) -> bool:
-    """Whether all that stands in this line is done once, in order: what failed in it fails in every run.
+def _certain(body: Sequence[ast.stmt], found: Raised) -> bool:
+    """Whether all that stands in the line is done once, in order: what failed in it fails in every run.
 
-    Loops, branches and comprehensions are translated several times, or for all of their runs at once; what a loop goes
-    over is asked once.
+    Loops, branches and comprehensions are translated several times, or for all of their runs at once. What a loop goes
+    over may give items before it fails, unless it is nothing to go over.
     """
-    around = [ast.Expr(s.iter) if isinstance(s, ast.For) and isinstance(s.target, ast.Name) and line < s.body[0].lineno
-              else s for s in body if s.lineno <= line <= (s.end_lineno or line)]
+    line = found.line
+    around = [ast.Expr(s.iter) if isinstance(s, ast.For) and found.ahead and line < s.body[0].lineno else s
+              for s in body if s.lineno <= line <= (s.end_lineno or line)]
     return bool(around) and all(isinstance(s, (*_SIMPLE, *_IMPORTS)) for s in around) and not any(
         isinstance(n, _REPEATED) for s in around for n in ast.walk(s))
 

@@ -9,6 +9,7 @@ import pytest
 
 import sdfgad
 from sdfgad.errors import UnsupportedError
+from sdfgad.frontend import parse
 from tests.frontend.checking import check, check_both_modes
 from tests.frontend.programs import V6, Case, collector
 
@@ -225,6 +226,34 @@ def of_one_or_many(v, n):
 def test_numbers_have_no_length_and_no_items() -> None:
     check_both_modes(lambda v: np.sum(of_one_or_many(v, 2)) + of_one_or_many(v[0], v[1] > 0) + of_one_or_many(2.0, 1),
                      (V6,))
+
+
+def ends_late(v):
+    total = 0.0
+    try:
+        for n in map(len, ["ab", "c", 3]):
+            total += n * v
+    except TypeError:
+        total += 100.0 * v
+    return total
+
+
+def ends_inside(v):
+    total = 0.0
+    try:
+        for k in range(2):
+            total += v
+            for e in v[0]:
+                total += e
+    except TypeError:
+        total += 100.0 * v
+    return total
+
+
+@pytest.mark.parametrize("run", [ends_late, ends_inside])
+def test_what_loops_have_done_before_an_error_is_not_forgotten(run) -> None:
+    with pytest.raises(UnsupportedError, match="the length of 3|a loop over a number"):
+        parse(run, (V6,))
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

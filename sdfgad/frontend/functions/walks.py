@@ -35,7 +35,7 @@ def rows_of(ctx: Context, iterable: Value) -> Rows | None:
         return counted
     if isinstance(iterable, ArrayValue):
         if not iterable.shape:
-            raise ctx.raises(TypeError, "a loop over a number", "loop over range(n)", "SG102")
+            raise ctx.refuse("a loop over a number", "loop over range(n)", "SG102")
         stored = ctx.builder.materialise(iterable, "items")
         return Rows(stored.shape[0], lambda k: subscript(ctx, stored, int_value(k)), held=(stored,))
     return None

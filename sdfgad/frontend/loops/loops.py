@@ -45,6 +45,7 @@ from sdfgad.frontend.state.context import BREAK, CONTINUE, RETURN, Context, held
 from sdfgad.frontend.state.keyed import SetValue
 from sdfgad.frontend.state.sharing import SharingRefusal
 from sdfgad.frontend.state.values import (
+    ArrayValue,
     Entries,
     Grown,
     IntValue,
@@ -89,12 +90,13 @@ def _run_over(ctx: Context, stmt: ast.For, iterable: Value, bind: Callable[[ast.
         with held(ctx, *arrays_of(iterable)):
             _run_items(ctx, stmt, iterable, lambda item: bind(stmt.target, item))
         return
+    if is_int(iterable) or is_number(iterable) or isinstance(iterable, ArrayValue) and not iterable.shape:
+        raise ctx.raises(TypeError, "a loop over a number", "loop over range(n)", "SG102", ahead=True)
     rows = rows_of(ctx, iterable)
     if isinstance(iterable, Endless):
         raise ctx.refuse("a loop over an iterator without an end", "loop over range(n), or zip(range(n), ...)", "SG102")
     if rows is None:
-        told = f"a loop over {describe(iterable)}", "loop over a range, an array, a tuple or a list", "SG102"
-        raise ctx.raises(TypeError, *told) if is_int(iterable) or is_number(iterable) else ctx.refuse(*told)
+        raise ctx.refuse(f"a loop over {describe(iterable)}", "loop over a range, an array, a tuple or a list", "SG102")
     seen = [ctx.frame.names.get(n.id) for n in written_out(stmt.iter) if isinstance(n, ast.Name)]
     if any(isinstance(v, Grown) and any(v is w for w in seen) for v in lists_of(ctx, stmt)):
         raise ctx.refuse(AHEAD, PLACES, "SG102")

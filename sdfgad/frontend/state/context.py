@@ -32,6 +32,7 @@ class Raised:
     frame: CallFrame
     depth: int  # number of regions around the place
     line: int  # in the text of the frame, which a library may have written; the refusal tells the user's
+    ahead: bool  # of the first iteration of the loop that begins there
 
 
 @dataclass(eq=False)
@@ -82,11 +83,13 @@ class Context:
         places = [place for place in calls if place != self.here] + ([] if self.here is None else [self.here])
         return unsupported_in_calls(places, what, help, code) if places else unsupported(None, what, help, code)
 
-    def raises(self, kind: type[Exception], what: str, help: str = "", code: str = "SG101") -> UnsupportedError:
-        """The refusal of what raises `kind` in Python, too: a `try` around it may know what to do."""
+    def raises(self, kind: type[Exception], what: str, help: str = "", code: str = "SG101",
+               ahead: bool = False) -> UnsupportedError:
+        """The refusal of what raises `kind` in Python, too: a `try` around it may know what to do. ahead: what a loop
+        is to go over is nothing to go over."""
         refusal = self.refuse(what, help, code)
         line = refusal.line if self.here is None or self.frame.quiet else self.here.line
-        self.raised = Raised(refusal, kind, self.frame, len(self.builder.regions), line)
+        self.raised = Raised(refusal, kind, self.frame, len(self.builder.regions), line, ahead)
         return refusal
 
     @contextmanager
